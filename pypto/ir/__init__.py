@@ -1,0 +1,89 @@
+"""What a program is: element types, types, expressions, statements, functions and programs, and everything that works on them.
+
+Names that belong to layers above (printing, passes, operator helpers) are reachable here for convenience through one late import.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pypto.ir.attrs import AttrValue, normalize_attrs
+from pypto.ir.dtypes import DTYPES, DataType
+from pypto.ir.enums import (
+    ArgDirection,
+    ArgEffect,
+    AtomicType,
+    CastMode,
+    CompactMode,
+    CoreType,
+    ForKind,
+    FunctionType,
+    InlineLanguage,
+    Level,
+    Mem,
+    MemorySpace,
+    NotifyOp,
+    PadValue,
+    ParamDirection,
+    PipeType,
+    ReduceOp,
+    Role,
+    ScopeKind,
+    ScopeMode,
+    SplitMode,
+    TensorLayout,
+    TileLayout,
+    WaitCmp,
+    WriteChannel,
+    is_incore_type,
+    level_to_linqu_level,
+)
+from pypto.ir.expr import *  # noqa: F403
+from pypto.ir.expr import Call, ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, index_const
+from pypto.ir.function import Function, Program
+from pypto.ir.node import Node, late
+from pypto.ir.op import (
+    DeclaredOp,
+    GlobalVar,
+    Op,
+    create_internal_op_call,
+    create_op_call,
+    declared_ops,
+    find_op,
+    get_op,
+    is_op_registered,
+    register_op,
+)
+from pypto.ir.span import Span
+from pypto.ir.stmt import *  # noqa: F403
+from pypto.ir.types import *  # noqa: F403
+
+for _name, _dtype in DTYPES.items():
+    globals()[_name] = _dtype
+
+# Public names of this package that live in a layer above it: name -> (module, attribute; None for the module itself).
+_UPWARD: dict[str, tuple[str, str | None]] = {
+    "op": ("pypto.ops.helpers", None),
+    "python_print": ("pypto.printer", "python_print"),
+    "register_format_callback": ("pypto.printer", "register_format_callback"),
+    "PassManager": ("pypto.passes", "PassManager"),
+    "OptimizationStrategy": ("pypto.passes", "OptimizationStrategy"),
+    "PassDumpLevel": ("pypto.passes", "PassDumpLevel"),
+    "PassContext": ("pypto.passes", "PassContext"),
+    "VerificationMode": ("pypto.passes", "VerificationMode"),
+    "VerificationLevel": ("pypto.passes", "VerificationLevel"),
+    "make_roundtrip_instrument": ("pypto.testing.instruments", "make_roundtrip_instrument"),
+    "register_op_conversion": ("pypto.passes.op_conversion", "register_op_conversion"),
+    "register_op_conversion_custom": ("pypto.passes.op_conversion", "register_op_conversion_custom"),
+    "op_conversion": ("pypto.passes.op_conversion", "op_conversion"),
+    "has_op_conversion": ("pypto.passes.op_conversion", "has_op_conversion"),
+    "ConversionContext": ("pypto.passes.op_conversion", "ConversionContext"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    where = _UPWARD.get(name)
+    if where is None:
+        raise AttributeError(f"module 'pypto.ir' has no attribute {name!r}")
+    module = late(where[0])
+    return module if where[1] is None else getattr(module, where[1])

@@ -1,0 +1,796 @@
+"""The single declaration of an operator, and everything that follows from it alone.
+
+A :class:`Declaration` states parameters, type rule, effects, NumPy meaning and documentation. Argument binding, call construction,
+the signature that people see, effects queries and memory facts are computed from it here; parser, printer, runtime and reference
+pages read the same object. There is no second list of operators.
+
+A parameter is either an *operand* (it becomes an argument of the IR call) or a *keyword* (it becomes an entry of ``Call.kwargs``).
+The order of parameters is the order people write; operands keep that order in the IR.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum, auto
+from typing import Any
+
+from pypto.diagnostics import InvalidTypeError, InvalidValueError, did_you_mean
+from pypto.ir.attrs import AttrValue, normalize_attr
+from pypto.ir.dtypes import DataType
+from pypto.ir.enums import ArgEffect, CastMode, MemorySpace, WriteChannel
+from pypto.ir.expr import EMPTY, Call, ConstFloat, ConstInt, Expr, MakeTuple, index_const, make_op_call
+from pypto.ir.op import DeclaredOp, create_internal_op_call, get_op, register_op
+from pypto.ir.span import UNKNOWN, Span
+from pypto.ir.types import (
+    ArrayType,
+    CommCtxType,
+    DistributedTensorType,
+    PtrType,
+    ScalarType,
+    TensorType,
+    TileType,
+    TupleType,
+    Type,
+)
+
+
+class Missing(Enum):
+    """The value of a parameter that was not given."""
+
+    MISSING = auto()
+
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+MISSING = Missing.MISSING
+
+
+class Kind(Enum):
+    """What a parameter accepts. The first group are operands, the second keywords."""
+
+    TENSOR = "Tensor"
+    DISTRIBUTED = "DistributedTensor"
+    TILE = "Tile"
+    SHAPED = "Tensor or Tile"
+    SHAPED_OR_SCALAR = "Tensor, Tile or Scalar"
+    SCALAR = "Scalar"
+    TUPLE = "list of integers"
+    CONTEXT = "CommCtx"
+    POINTER = "Ptr"
+    ARRAY = "Array"
+    ANY = "value"
+
+    DTYPE = "DataType"
+    ENUM = "enum member"
+    BOOL = "bool"
+    INT = "int"
+    FLOAT = "float"
+    STR = "str"
+    CAST_MODE = "rounding mode"
+    PAD = "PadValue or number"
+    TARGETS = "bool or int"
+
+
+OPERANDS = frozenset(
+    (
+        Kind.TENSOR,
+        Kind.DISTRIBUTED,
+        Kind.TILE,
+        Kind.SHAPED,
+        Kind.SHAPED_OR_SCALAR,
+        Kind.SCALAR,
+        Kind.TUPLE,
+        Kind.CONTEXT,
+        Kind.POINTER,
+        Kind.ARRAY,
+        Kind.ANY,
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter of an operator.
+
+    ``default`` is MISSING for a required one. ``stored`` keeps a keyword in the call even when it equals its default. ``stamp`` names
+    the operand whose element type a constant scalar takes. ``same_as`` names the operand that stands in when this one is omitted.
+    ``by_keyword`` prints an operand as ``name=value``; ``keyword_only`` refuses it positionally. ``placeholder`` puts an empty tuple in
+    the place of an omitted operand when a later one is given. ``literal`` asks for a compile-time number.
+    """
+
+    name: str
+    kind: Kind
+    default: Any = MISSING
+    enum: type[Enum] | None = None
+    stored: bool = False
+    stamp: str | None = None
+    same_as: str | None = None
+    by_keyword: bool = False
+    keyword_only: bool = False
+    placeholder: bool = False
+    literal: bool = False
+    doc: str = ""
+
+    @property
+    def is_operand(self) -> bool:
+        """True when it becomes an argument of the IR call."""
+        return self.kind in OPERANDS
+
+    @property
+    def required(self) -> bool:
+        """True when it must be given."""
+        return self.default is MISSING and self.same_as is None
+
+
+class Lanes(Enum):
+    """How the elements of the result depend on the elements of the operands; from this the runtime tracks poison.
+
+    ELEMENTWISE: element i on elements i (broadcast). MOVE: elements are only moved, so the same function moves their poison. REDUCE and
+    CONTRACT: each result element on a row, column or more of the *valid* region, which is all that the meaning is given. ALL: every
+    result element on every operand element. NONE: no element of any operand is looked at.
+    """
+
+    ELEMENTWISE = auto()
+    MOVE = auto()
+    REDUCE = auto()
+    CONTRACT = auto()
+    ALL = auto()
+    NONE = auto()
+
+
+class OperandError(InvalidValueError):
+    """An operand that the type rule refuses; ``operand`` is its position among the IR arguments, for the caret."""
+
+    code = "type-mismatch"
+
+    def __init__(self, message: str, operand: int, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.operand = operand
+
+
+class OperandTypeError(OperandError, TypeError):
+    """An operand of the wrong kind."""
+
+
+class ArityError(InvalidTypeError):
+    """The wrong number of operands, or an unknown keyword; ``parameter`` names it when known."""
+
+    code = "arity"
+
+    def __init__(self, message: str, parameter: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.parameter = parameter
+
+
+Rule = Callable[["Declaration", Sequence[Expr], Mapping[str, AttrValue]], Type]
+"""A type rule: operator, operands and keywords to the result type. It also checks everything that can be wrong with them."""
+
+Memory = MemorySpace | str | None
+"""Where a tile result lives: a space, the name of the keyword that says so, ``"inherit"`` (from the first tile operand), or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSpec:
+    """What a meaning may ask to know of its result: the NumPy element type and the extents."""
+
+    dtype: Any
+    shape: tuple[int, ...]
+
+
+class Declaration(DeclaredOp):
+    """One operator, declared once. See :func:`op` for the fields."""
+
+    __slots__ = (
+        "alias",
+        "category",
+        "composite",
+        "doc",
+        "hardware_only",
+        "internal_only",
+        "keyword_params",
+        "lanes",
+        "max_operands",
+        "meaning",
+        "memory",
+        "memory_inputs",
+        "min_operands",
+        "operand_params",
+        "param_index",
+        "params",
+        "pure_types",
+        "reads_writes",
+        "result",
+        "scalar_variant",
+        "short",
+        "tile_form",
+        "type_memo",
+        "write_channel",
+        "writes",
+    )
+
+    def __init__(self, name: str, **facts: Any) -> None:
+        super().__init__(name)
+        self.params: tuple[Param, ...] = tuple(facts.pop("params"))
+        self.result: Rule = facts.pop("result")
+        self.meaning: Callable[..., Any] | None = facts.pop("meaning")
+        self.lanes: Lanes = facts.pop("lanes")
+        self.doc: str = facts.pop("doc")
+        self.short: bool = facts.pop("short")
+        self.memory: Memory = facts.pop("memory")
+        self.memory_inputs: Mapping[str, tuple[MemorySpace, ...]] = facts.pop("memory_inputs")
+        self.writes: tuple[str, ...] = tuple(facts.pop("writes"))
+        self.reads_writes: tuple[str, ...] = tuple(facts.pop("reads_writes"))
+        self.alias: str | None = facts.pop("alias")
+        self.scalar_variant: str | None = facts.pop("scalar_variant")
+        self.tile_form: str | None = facts.pop("tile_form")
+        self.composite: bool = facts.pop("composite")
+        self.hardware_only: bool = facts.pop("hardware_only")
+        self.internal_only: bool = facts.pop("internal_only")
+        self.pure_types: bool = facts.pop("pure_types")
+        self.write_channel: WriteChannel | None = facts.pop("write_channel")
+        self.category: str = facts.pop("category") or _category(name)
+        self.operand_params = tuple(p for p in self.params if p.is_operand)
+        self.keyword_params = {p.name: p for p in self.params if not p.is_operand}
+        self.param_index = {p.name: i for i, p in enumerate(self.params)}
+        self.min_operands = sum(p.default is MISSING for p in self.operand_params)
+        self.max_operands = len(self.operand_params)
+        self.type_memo: dict[tuple[int, ...], tuple[tuple[Type, ...], Type]] = {}
+        self._audit()
+
+    def _audit(self) -> None:
+        names = [p.name for p in self.params]
+        if len(set(names)) != len(names):
+            raise InvalidValueError(f"operator {self.name!r} has two parameters of one name")
+        for what in (*self.writes, *self.reads_writes, *((self.alias,) if self.alias else ())):
+            if what not in names:
+                raise InvalidValueError(
+                    f"operator {self.name!r} declares an effect on {what!r}, which is no parameter of it"
+                )
+        if self.meaning is None and not (self.composite or self.hardware_only or self.internal_only):
+            raise InvalidValueError(
+                f"operator {self.name!r} needs a meaning, unless it is composite, internal or hardware-only"
+            )
+        if self.write_channel is not None and not (self.writes or self.reads_writes):
+            raise InvalidValueError(f"operator {self.name!r} names a write channel but writes nothing")
+        if not self.doc:
+            raise InvalidValueError(f"operator {self.name!r} needs a line of documentation")
+
+    # -- what people see ---------------------------------------------------------------------------------------------
+
+    @property
+    def namespace(self) -> str:
+        """Everything before the last dot."""
+        return self.name.rpartition(".")[0]
+
+    @property
+    def leaf(self) -> str:
+        """The last component of the name."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """The signature people write, defaults included."""
+        positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [
+            inspect.Parameter(
+                p.name,
+                inspect.Parameter.KEYWORD_ONLY if p.keyword_only else positional,
+                default=inspect.Parameter.empty if p.required else (None if p.default is MISSING else p.default),
+            )
+            for p in self.params
+        ]
+        return inspect.Signature(parameters)
+
+    # -- facts -------------------------------------------------------------------------------------------------------
+
+    def arg_effect(self, index: int, kwargs: Mapping[str, AttrValue] = EMPTY) -> ArgEffect | None:
+        """What the operator does to the operand at ``index``."""
+        if index >= len(self.operand_params):
+            return None
+        name = self.operand_params[index].name
+        if name in self.reads_writes:
+            return ArgEffect.ReadWrite
+        return ArgEffect.Write if name in self.writes else ArgEffect.Read
+
+    @property
+    def alias_index(self) -> int | None:
+        """Position of the operand whose storage the result is, or None."""
+        for index, param in enumerate(self.operand_params):
+            if param.name == self.alias:
+                return index
+        return None
+
+    def get_attr_keys(self) -> list[str]:
+        return ["category", "composite", "hardware_only", "internal_only"]
+
+    def get_attr(self, key: str) -> Any:
+        return getattr(self, key) if key in self.get_attr_keys() else super().get_attr(key)
+
+    # -- binding: from what people write to a call -----------------------------------------------------------------------
+
+    def bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """Values in parameter order, MISSING where omitted.
+
+        Raises:
+            ArityError: too many values, an unknown or repeated name, or a required parameter left out.
+        """
+        params = self.params
+        if len(positional) > len(params):
+            raise self._too_many(len(positional))
+        bound: list[Any] = [*positional, *([MISSING] * (len(params) - len(positional)))]
+        for at in range(len(positional)):
+            if params[at].keyword_only:
+                raise self._too_many(len(positional))
+        for name, value in named.items():
+            at = self.param_index.get(name, -1)
+            if at < 0:
+                raise self.unknown_parameter(name)
+            if bound[at] is not MISSING:
+                raise ArityError(f"{self.name} got {name!r} twice", name)
+            bound[at] = value
+        return bound
+
+    def _too_many(self, given: int) -> ArityError:
+        most = sum(not p.keyword_only for p in self.params)
+        return ArityError(
+            f"{self.name} takes at most {most} positional arguments, got {given}", hint=f"signature: {self.spelling()}"
+        )
+
+    def unknown_parameter(self, name: str) -> ArityError:
+        """The error for a keyword that the operator does not have."""
+        close = did_you_mean(name, [p.name for p in self.params])
+        hint = f"did you mean {close!r}?" if close else f"signature: {self.spelling()}"
+        return ArityError(f"{self.name} has no parameter {name!r}", name, hint)
+
+    def spelling(self) -> str:
+        """Name and signature as one line of text."""
+        shown: list[str] = []
+        star = False
+        for p in self.params:
+            if p.keyword_only and not star:
+                shown.append("*")
+                star = True
+            default = "" if p.required else f"={_default_text(p)}"
+            shown.append(p.name + default)
+        return f"{public_name(self)}({', '.join(shown)})"
+
+    def build(self, bound: Sequence[Any], span: Span = UNKNOWN) -> Call:
+        """A call from values in parameter order: operands are expressions (or Python numbers and lists), keywords plain values.
+
+        Picks the scalar form of the operator when a scalar stands where a tile or tensor may; re-types constant scalars.
+
+        Raises:
+            ArityError: a required parameter is missing.
+            OperandError, InvalidTypeError, InvalidValueError: what the parameter or the type rule refuses.
+        """
+        args: list[Expr] = []
+        kwargs: dict[str, AttrValue] = {}
+        pending = 0
+        variant = False
+        for param, value in zip(self.params, bound, strict=True):
+            if not param.is_operand:
+                self._keyword(param, value, kwargs)
+                continue
+            if value is None and param.default is None:
+                value = MISSING
+            if value is MISSING:
+                if param.same_as is not None:
+                    value = args[[p.name for p in self.operand_params].index(param.same_as)]
+                elif param.default is MISSING:
+                    raise ArityError(
+                        f"{self.name} needs {param.name!r}", param.name, hint=f"signature: {self.spelling()}"
+                    )
+                elif param.default is None:
+                    pending += 1
+                    continue
+                else:
+                    value = param.default
+            if pending:
+                if not self.operand_params[len(args)].placeholder:
+                    missing = self.operand_params[len(args)].name
+                    raise ArityError(f"{self.name} needs {missing!r} when {param.name!r} is given", missing)
+                args.extend(MakeTuple([], span) for _ in range(pending))
+                pending = 0
+            operand = self.operand(param, value, len(args), args, span)
+            if param.kind is Kind.SHAPED_OR_SCALAR and isinstance(operand.type, ScalarType) and self.scalar_variant:
+                variant = True
+            args.append(operand)
+        if variant and self.scalar_variant is not None:
+            other = get_op(self.scalar_variant)
+            kept = {k: v for k, v in kwargs.items() if not isinstance(other, Declaration) or k in other.keyword_params}
+            dropped = [k for k in kwargs if k not in kept]
+            if dropped:
+                raise ArityError(f"{self.name} with a scalar takes no {dropped[0]!r}", dropped[0])
+            return create_internal_op_call(other, args, kept, span)
+        return create_internal_op_call(self, args, kwargs, span)
+
+    def _keyword(self, param: Param, value: Any, kwargs: dict[str, AttrValue]) -> None:
+        if value is MISSING:
+            if param.default is MISSING:
+                raise ArityError(f"{self.name} needs {param.name!r}", param.name, hint=f"signature: {self.spelling()}")
+            if not param.stored:
+                return
+            value = param.default
+        stored = keyword_value(self, param, value)
+        if stored is None or (not param.stored and param.default is not MISSING and _same_value(stored, param)):
+            return
+        kwargs[param.name] = stored
+
+    def operand(self, param: Param, value: Any, at: int, args: Sequence[Expr], span: Span) -> Expr:
+        """One operand as an expression of the kind its parameter asks for.
+
+        Raises:
+            OperandTypeError: it is of another kind.
+        """
+        expr = to_operand(value, span)
+        if expr is None:
+            raise OperandTypeError(f"{self.name} takes a {param.kind.value} as {param.name!r}, got {value!r}", at)
+        if param.stamp is not None and type(expr.type) is ScalarType:
+            names = [p.name for p in self.operand_params]
+            expr = stamp_scalar(self, expr, args[names.index(param.stamp)], at)
+        return expr
+
+    # -- construction: from IR operands to a typed call ----------------------------------------------------------------
+
+    def make_call(self, args: list[Expr], kwargs: Mapping[str, AttrValue], span: Span) -> Call:
+        """A typed call of IR operands and stored keywords; takes ownership of ``args``.
+
+        Raises:
+            ArityError, OperandError, InvalidTypeError, InvalidValueError: whatever is wrong with them.
+        """
+        if kwargs:
+            for key, value in kwargs.items():
+                param = self.keyword_params.get(key)
+                if param is None:
+                    if self.keyword_params:
+                        raise InvalidValueError(
+                            f"{self.name} has no keyword {key!r}", hint=f"signature: {self.spelling()}"
+                        )
+                    continue
+                check_keyword(self, param, value)
+        return make_op_call(self, args, kwargs or EMPTY, EMPTY, self.deduce_type(args, kwargs), span)
+
+    def deduce_type(self, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> Type:
+        """The result type; kinds and number of the operands are checked first, then the rule."""
+        if self.pure_types and not kwargs:
+            key = tuple([id(a.type) for a in args])
+            known = self.type_memo.get(key)
+            if known is not None:
+                return known[1]
+            result = self._deduce(args, kwargs)
+            if len(self.type_memo) > 4096:
+                self.type_memo.clear()
+            self.type_memo[key] = (tuple([a.type for a in args]), result)
+            return result
+        return self._deduce(args, kwargs)
+
+    def _deduce(self, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> Type:
+        given = len(args)
+        if not self.min_operands <= given <= self.max_operands:
+            wanted = str(self.min_operands)
+            if self.max_operands != self.min_operands:
+                wanted += f" to {self.max_operands}"
+            raise ArityError(f"{self.name} takes {wanted} operands, got {given}", hint=f"signature: {self.spelling()}")
+        for at, (param, arg) in enumerate(zip(self.operand_params, args, strict=False)):
+            check_operand_kind(self, param, arg, at)
+        return self._placed(self.result(self, args, kwargs), args, kwargs)
+
+    def _placed(self, result: Type, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> Type:
+        if isinstance(result, TileType) and result.memory_space is None:
+            space = self.result_space(args, kwargs)
+            if space is not None:
+                return TileType(result.shape, result.dtype, result.memref, result.tile_view, space)
+        if isinstance(result, TupleType):
+            placed = [self._placed(t, args, kwargs) for t in result.types]
+            if any(a is not b for a, b in zip(placed, result.types, strict=True)):
+                return TupleType(placed)
+        return result
+
+    def result_space(self, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> MemorySpace | None:
+        """Where a tile result of this call lives."""
+        memory = self.memory
+        if isinstance(memory, MemorySpace) or memory is None:
+            return memory
+        if memory == "inherit":
+            return next((a.type.memory_space for a in args if isinstance(a.type, TileType)), None)
+        value = kwargs.get(memory, self.keyword_params[memory].default)
+        return value if isinstance(value, MemorySpace) else None
+
+
+def _category(name: str) -> str:
+    head = name.split(".")[0]
+    return {"tile": "TileOp", "tensor": "TensorOp", "system": "SyncOp", "array": "ArrayOp", "pld": "DistributedOp"}.get(
+        head, "Op"
+    )
+
+
+def public_name(declaration: DeclaredOp) -> str:
+    """How people spell the operator: ``pl.tile.add``, ``pld.tensor.put``; Python keywords get an underscore."""
+    import keyword
+
+    head, _, leaf = declaration.name.rpartition(".")
+    leaf = leaf + "_" if keyword.iskeyword(leaf) else leaf
+    return f"{head}.{leaf}" if head.startswith("pld") else f"pl.{head}.{leaf}" if head else leaf
+
+
+def _default_text(param: Param) -> str:
+    if param.same_as is not None:
+        return param.same_as
+    value = param.default
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    return value.name if isinstance(value, DataType) else repr(value)
+
+
+def _same_value(stored: AttrValue, param: Param) -> bool:
+    default = param.default
+    if isinstance(default, IntEnum):
+        default = int(default)
+    return type(stored) is type(default) and stored == default
+
+
+def to_operand(value: Any, span: Span = UNKNOWN) -> Expr | None:
+    """A Python value as an operand: expressions as they are, wrappers unwrapped, numbers as constants, lists as tuples; else None."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, bool):
+        from pypto.ir.expr import ConstBool
+
+        return ConstBool(value, span)
+    if isinstance(value, int):
+        return index_const(value)
+    if isinstance(value, float):
+        return ConstFloat(value, DataType.FP32, span)
+    if isinstance(value, list | tuple):
+        items: list[Any] = [to_operand(v, span) for v in value]  # pyright: ignore[reportUnknownVariableType]
+        return None if any(v is None for v in items) else MakeTuple(items, span)
+    inner = getattr(value, "expr", None)
+    if isinstance(inner, Expr):
+        return inner
+    return to_operand(int(value), span) if hasattr(value, "__index__") else None
+
+
+def stamp_scalar(declaration: Declaration, scalar: Expr, paired: Expr, at: int) -> Expr:
+    """A scalar operand beside a tile or tensor: INDEX constants and FP32 literals take the element type of ``paired``.
+
+    A float literal beside integer elements keeps FP32; constants with another explicit type stay.
+
+    Raises:
+        OperandError: an INDEX scalar that is not constant.
+    """
+    element: DataType | None = getattr(paired.type, "dtype", None)
+    if element is None:
+        return scalar
+    kind: Any = scalar.type
+    if isinstance(scalar, ConstInt) and scalar.dtype is DataType.INDEX:
+        if element.is_float():
+            return ConstFloat(float(scalar.value), element, scalar.span)
+        return scalar if element is DataType.INDEX else ConstInt(scalar.value, element, scalar.span)
+    if isinstance(scalar, ConstFloat) and scalar.dtype is DataType.FP32 and element.is_float():
+        return scalar if element is DataType.FP32 else ConstFloat(scalar.value, element, scalar.span)
+    if kind.dtype is DataType.INDEX and element is not DataType.INDEX:
+        raise OperandError(
+            f"{declaration.name} cannot combine {element.name} elements with a scalar of type INDEX",
+            at,
+            hint=f"cast it first: pl.cast(..., pl.{element.name})",
+        )
+    return scalar
+
+
+_KIND_TYPES: dict[Kind, tuple[type[Type], ...]] = {
+    Kind.TENSOR: (TensorType,),
+    Kind.DISTRIBUTED: (DistributedTensorType,),
+    Kind.TILE: (TileType,),
+    Kind.SHAPED: (TensorType, TileType),
+    Kind.SHAPED_OR_SCALAR: (TensorType, TileType, ScalarType),
+    Kind.SCALAR: (ScalarType,),
+    Kind.TUPLE: (TupleType,),
+    Kind.CONTEXT: (CommCtxType,),
+    Kind.POINTER: (PtrType,),
+    Kind.ARRAY: (ArrayType,),
+    Kind.ANY: (Type,),
+}
+
+
+def check_operand_kind(declaration: Declaration, param: Param, arg: Expr, at: int) -> None:
+    """Refuse an operand of another kind than the parameter takes, and an entry of an index list that is no integer scalar."""
+    wanted = _KIND_TYPES[param.kind]
+    if not isinstance(arg.type, wanted):
+        raise OperandTypeError(
+            f"{declaration.name} takes a {param.kind.value} as {param.name!r}, got {describe_type(arg.type)}", at
+        )
+    if param.kind is Kind.SHAPED and declaration.namespace == "tile" and not isinstance(arg.type, TileType):
+        raise OperandTypeError(f"{declaration.name} takes a Tile as {param.name!r}, got {describe_type(arg.type)}", at)
+    if param.kind is Kind.TUPLE and isinstance(arg, MakeTuple):
+        for element in arg.elements:
+            type_: Any = element.type
+            if type(type_) is not ScalarType or not type_.dtype.is_int():
+                raise OperandTypeError(
+                    f"{declaration.name} takes integers in {param.name!r}, got {describe_type(element.type)}", at
+                )
+    if isinstance(arg.type, TileType) and param.name in declaration.memory_inputs:
+        allowed = declaration.memory_inputs[param.name]
+        if arg.type.memory_space is not None and arg.type.memory_space not in allowed:
+            names = " or ".join(s.name for s in allowed)
+            raise OperandError(
+                f"{declaration.name} takes {param.name!r} in {names}, got a tile in {arg.type.memory_space.name}",
+                at,
+                hint=f"move it first: pl.move(..., target_memory=pl.Mem.{allowed[0].name})",
+            )
+
+
+def describe_type(type_: Type) -> str:
+    """A short name of a type for messages: ``FP32 tile [64, 64]``."""
+    dtype: DataType | None = getattr(type_, "dtype", None)
+    names = {TileType: "tile", TensorType: "tensor", DistributedTensorType: "distributed tensor", ScalarType: "scalar"}
+    word = names.get(type(type_), type(type_).__name__)
+    if dtype is None:
+        return word
+    shape: Any = getattr(type_, "shape", None)
+    extents = "" if shape is None else f" [{', '.join(dim_text(d) for d in shape)}]"
+    return f"{dtype.name} {word}{extents}"
+
+
+def dim_text(dim: Expr) -> str:
+    """A dimension for messages."""
+    from pypto.ir.expr import Var
+
+    if isinstance(dim, ConstInt):
+        return str(dim.value)
+    return dim.name_hint if isinstance(dim, Var) else "?"
+
+
+_KEYWORD_TYPES: dict[Kind, tuple[type, ...]] = {
+    Kind.DTYPE: (DataType,),
+    Kind.BOOL: (bool,),
+    Kind.INT: (int,),
+    Kind.FLOAT: (float, int),
+    Kind.STR: (str,),
+    Kind.CAST_MODE: (int,),
+}
+
+
+def check_keyword(declaration: Declaration, param: Param, value: AttrValue) -> None:
+    """Refuse a stored keyword value of the wrong type."""
+    if param.kind is Kind.ENUM:
+        enum = param.enum
+        assert enum is not None
+        ok = type(value) is int if issubclass(enum, IntEnum) else isinstance(value, enum)
+    elif param.kind is Kind.INT or param.kind is Kind.CAST_MODE:
+        ok = type(value) is int
+    else:
+        wanted = _KEYWORD_TYPES.get(param.kind)
+        ok = wanted is None or isinstance(value, wanted)
+    if not ok:
+        what = param.enum.__name__ if param.enum else param.kind.value
+        raise InvalidTypeError(f"{declaration.name} takes a {what} as {param.name!r}, got {value!r}")
+
+
+def keyword_value(declaration: Declaration, param: Param, value: Any) -> AttrValue | None:
+    """A written keyword value as it is stored; None when the parameter is optional and None was written.
+
+    Raises:
+        InvalidTypeError, InvalidValueError: a value that the parameter does not take.
+    """
+    if value is None and param.default is None:
+        return None
+    kind = param.kind
+    if isinstance(value, ConstInt | ConstFloat) or type(value).__name__ == "ConstBool":
+        value = value.value
+    if kind is Kind.ENUM and param.enum is not None:
+        enum = param.enum
+        if issubclass(enum, IntEnum) and type(value) is int:
+            if value not in [m.value for m in enum]:
+                choices = ", ".join(f"{m.name} {m.value}" for m in enum)
+                raise InvalidValueError(f"{declaration.name} takes {param.name!r} as one of {choices}; got {value}")
+            return value
+        if not isinstance(value, enum):
+            names = ", ".join(f"{enum.__name__}.{m.name}" for m in enum)
+            raise InvalidTypeError(f"{declaration.name} takes {param.name!r} as one of {names}; got {value!r}")
+        return normalize_attr(param.name, value)
+    if kind is Kind.CAST_MODE:
+        return resolve_cast_mode(value)
+    if kind is Kind.FLOAT and type(value) is int:
+        return float(value)
+    stored = normalize_attr(param.name, value)
+    check_keyword(declaration, param, stored)
+    return stored
+
+
+def resolve_cast_mode(mode: str | int) -> int:
+    """The number of a rounding mode given by name or number.
+
+    Raises:
+        InvalidValueError: no such mode (a bool is none).
+    """
+    names = [m.name for m in CastMode]
+    if isinstance(mode, str) and mode in names:
+        return int(CastMode[mode])
+    if isinstance(mode, int) and not isinstance(mode, bool) and 0 <= mode < len(names):
+        return int(mode)
+    close = did_you_mean(str(mode), names)
+    hint = f"did you mean {close!r}?" if close else "one of " + ", ".join(names)
+    raise InvalidValueError(f"{mode!r} is no rounding mode", hint=hint)
+
+
+def op(
+    name: str,
+    *,
+    params: Sequence[Param],
+    result: Rule,
+    meaning: Callable[..., Any] | None = None,
+    lanes: Lanes = Lanes.ALL,
+    doc: str,
+    short: bool = False,
+    memory: Memory = None,
+    memory_inputs: Mapping[str, tuple[MemorySpace, ...]] = EMPTY,  # type: ignore[assignment]
+    writes: Sequence[str] = (),
+    reads_writes: Sequence[str] = (),
+    alias: str | None = None,
+    scalar_variant: str | None = None,
+    tile_form: str | None = None,
+    composite: bool = False,
+    hardware_only: bool = False,
+    internal_only: bool = False,
+    pure_types: bool = False,
+    write_channel: WriteChannel | None = None,
+    category: str = "",
+) -> Declaration:
+    """Declare an operator.
+
+    Args:
+        name: dotted name, for instance ``tile.add``.
+        params: parameters in the order people write them.
+        result: the type rule.
+        meaning: NumPy function of the operands (arrays, numbers, tuples of numbers) in IR order; keywords are passed by name when it
+            has a parameter of that name, and ``out`` (a :class:`ResultSpec`) when it asks for it.
+        lanes: how result elements depend on operand elements.
+        doc: one sentence or more; the reference page is made from it.
+        short: reachable as ``pl.<leaf>``. When a tensor and a tile operator share a leaf and both are short, the operand decides.
+        memory: where a tile result lives.
+        memory_inputs: memory spaces that an operand may be in.
+        writes, reads_writes: operands that are written, or read and written; all others are read.
+        alias: the operand whose storage the result is.
+        scalar_variant: the operator meant when the last operand is a scalar.
+        tile_form: for a tensor operator, the tile operator with the same operands and keywords that it becomes inside a kernel.
+        composite: a lowering rule replaces it before code is made.
+        hardware_only: has no meaning off the machine.
+        internal_only: only passes create it.
+        pure_types: the rule looks at nothing but operand types, so its results are remembered.
+        write_channel: the engine that does the writing.
+    """
+    declaration = Declaration(
+        name,
+        params=params,
+        result=result,
+        meaning=meaning,
+        lanes=lanes,
+        doc=doc,
+        short=short,
+        memory=memory,
+        memory_inputs=memory_inputs,
+        writes=writes,
+        reads_writes=reads_writes,
+        alias=alias,
+        scalar_variant=scalar_variant,
+        tile_form=tile_form,
+        composite=composite,
+        hardware_only=hardware_only,
+        internal_only=internal_only,
+        pure_types=pure_types,
+        write_channel=write_channel,
+        category=category,
+    )
+    register_op(declaration)
+    return declaration
+
+
+@dataclass(frozen=True)
+class Unified:
+    """What ``pl.<leaf>`` means: the operators it may stand for, by the namespace of the first operand."""
+
+    leaf: str
+    choices: Mapping[str, Declaration] = field(default_factory=dict[str, Declaration])
