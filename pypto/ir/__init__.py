@@ -41,7 +41,7 @@ from pypto.ir.enums import (
 from pypto.ir.expr import *  # noqa: F403
 from pypto.ir.expr import Call, ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, index_const
 from pypto.ir.function import Function, Program
-from pypto.ir.node import Node, late
+from pypto.ir.node import Node, late, walk
 from pypto.ir.op import (
     DeclaredOp,
     GlobalVar,
@@ -54,9 +54,41 @@ from pypto.ir.op import (
     is_op_registered,
     register_op,
 )
+from pypto.ir.scalar import (
+    abs,
+    add,
+    and_,
+    bit_and,
+    bit_not,
+    bit_or,
+    bit_shift_left,
+    bit_shift_right,
+    bit_xor,
+    cast,
+    eq,
+    floordiv,
+    ge,
+    gt,
+    le,
+    lt,
+    max_,
+    min_,
+    mod,
+    mul,
+    ne,
+    neg,
+    not_,
+    or_,
+    pow,
+    sub,
+    truediv,
+)
 from pypto.ir.span import Span
 from pypto.ir.stmt import *  # noqa: F403
 from pypto.ir.types import *  # noqa: F403
+
+DYNAMIC_DIM = -1
+"""The extent that old text writes for a dimension known only at run time."""
 
 for _name, _dtype in DTYPES.items():
     globals()[_name] = _dtype

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from pypto.diagnostics import Error, InternalError, InvalidTypeError, InvalidValueError, did_you_mean
@@ -84,6 +85,13 @@ class DeclaredOp(Op):
 
 
 _REGISTRY: dict[str, DeclaredOp] = {}
+_changes = count()
+_version = next(_changes)
+
+
+def registry_version() -> int:
+    """A number that changes whenever an operator is added or removed, for tables made from the registry."""
+    return _version
 
 
 def register_op(op: DeclaredOp) -> DeclaredOp:
@@ -95,12 +103,19 @@ def register_op(op: DeclaredOp) -> DeclaredOp:
     if op.name in _REGISTRY:
         raise InvalidValueError(f"operator {op.name!r} is declared twice")
     _REGISTRY[op.name] = op
+    _touch()
     return op
 
 
 def unregister_op(name: str) -> None:
     """Remove an operator again (for extensions and their tests)."""
     _REGISTRY.pop(name, None)
+    _touch()
+
+
+def _touch() -> None:
+    global _version
+    _version = next(_changes)
 
 
 def declared_ops() -> Iterator[DeclaredOp]:

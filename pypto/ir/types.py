@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class Type:
     """Base of all types. ``==`` and ``hash`` are structural; a variable inside a type counts by identity."""
 
-    __slots__ = ("_hash",)
+    __slots__ = ("_closed", "_hash")
     FIELDS: ClassVar[tuple[str, ...]] = ()
+    _closed: bool
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Type) and late("pypto.ir.equality").structural_equal(self, other))

@@ -1,0 +1,121 @@
+"""The kernel language: ``import pypto.language as pl``.
+
+Decorators, types for annotations, element types, enumerations, loops and scopes, operators, and the readers of program text.
+Operators (``pl.add``, ``pl.tile.load`` ...) come from the vocabulary and are made when first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pypto.diagnostics import did_you_mean
+from pypto.ir.dtypes import DTYPES
+from pypto.ir.enums import (
+    ARG_DIRECTION_NAMES,
+    AtomicType,
+    CompactMode,
+    ForKind,
+    FunctionType,
+    Level,
+    Mem,
+    MemorySpace,
+    PadValue,
+    PipeType,
+    Role,
+    ScopeMode,
+    SplitMode,
+    TensorLayout,
+    TileLayout,
+)
+from pypto.language.annotations import (
+    Array,
+    AsyncEvent,
+    AsyncSession,
+    InOut,
+    IntLike,
+    MemRef,
+    MemRefType,
+    Out,
+    PrefetchAsyncContext,
+    Ptr,
+    Scalar,
+    Tensor,
+    TensorView,
+    Tile,
+    TileView,
+    Tuple,
+    UnknownType,
+)
+from pypto.language.control import EXPORTS as _CONSTRUCTS
+from pypto.language.control import NotExecutableError
+from pypto.language.decorators import function, inline, program
+from pypto.language.operators import Namespace, operator
+from pypto.parser import DynVar, InlineFunction, loads, loads_program, parse, parse_program
+
+class _ArgDirections:
+    """Spellings of argument directions: ``pl.adir.input`` and so on."""
+
+    NAME_TO_DIRECTION = {name: direction for direction, name in ARG_DIRECTION_NAMES.items()}
+    DIRECTION_TO_NAME = dict(ARG_DIRECTION_NAMES)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.NAME_TO_DIRECTION[name]
+        except KeyError:
+            raise AttributeError(f"pl.adir has {', '.join(self.NAME_TO_DIRECTION)}, not {name!r}") from None
+
+
+adir = _ArgDirections()
+tensor = Namespace("tensor")
+tile = Namespace("tile")
+system = Namespace("system")
+array = Namespace("array")
+
+ND, DN, NZ = TensorLayout.ND, TensorLayout.DN, TensorLayout.NZ
+MX_A_ZZ, MX_B_NN = TensorLayout.MX_A_ZZ, TensorLayout.MX_B_NN
+PtrType = Ptr
+
+
+def dynamic(name: str) -> DynVar:
+    """A dimension known only when the program runs: ``M = pl.dynamic("M")``.
+
+    Raises:
+        ValueError: the name is no identifier.
+    """
+    return DynVar(name)
+
+
+globals().update(DTYPES)
+globals().update(_CONSTRUCTS)
+TaskId = Scalar[DTYPES["TASK_ID"]]
+
+
+def _const(value: Any, dtype: Any) -> Any:
+    """A constant of a given element type, for shapes in annotations: ``pl.const(3, pl.INT32)``."""
+    from pypto.ir.expr import ConstFloat, ConstInt
+
+    return ConstFloat(float(value), dtype) if dtype.is_float() else ConstInt(int(value), dtype)
+
+
+const = _const
+
+
+def __getattr__(name: str) -> Any:
+    if not name.startswith("__"):
+        found = operator(name)
+        if found is not None:
+            globals()[name] = found
+            return found
+        if name == "distributed":
+            raise AttributeError(name)
+    from pypto.ops.vocabulary import names
+
+    close = did_you_mean(name, [n for n in [*globals(), *names("")] if not n.startswith("_")])
+    hint = f"; did you mean {close!r}?" if close else ""
+    raise AttributeError(f"module 'pypto.language' has no attribute {name!r}{hint}")
+
+
+def __dir__() -> list[str]:
+    from pypto.ops.vocabulary import names
+
+    return sorted({n for n in globals() if not n.startswith("_")} | set(names("")))

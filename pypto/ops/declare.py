@@ -11,16 +11,17 @@ The order of parameters is the order people write; operands keep that order in t
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
 from typing import Any
 
 from pypto.diagnostics import InvalidTypeError, InvalidValueError, did_you_mean
 from pypto.ir.attrs import AttrValue, normalize_attr
 from pypto.ir.dtypes import DataType
-from pypto.ir.enums import ArgEffect, CastMode, MemorySpace, WriteChannel
-from pypto.ir.expr import EMPTY, Call, ConstFloat, ConstInt, Expr, MakeTuple, index_const, make_op_call
+from pypto.ir.enums import ArgEffect, CastMode, MemorySpace, PadValue, WriteChannel
+from pypto.ir.expr import EMPTY, Call, ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, index_const, make_op_call
 from pypto.ir.op import DeclaredOp, create_internal_op_call, get_op, register_op
 from pypto.ir.span import UNKNOWN, Span
 from pypto.ir.types import (
@@ -96,9 +97,12 @@ class Param:
     """One parameter of an operator.
 
     ``default`` is MISSING for a required one. ``stored`` keeps a keyword in the call even when it equals its default. ``stamp`` names
-    the operand whose element type a constant scalar takes. ``same_as`` names the operand that stands in when this one is omitted.
-    ``by_keyword`` prints an operand as ``name=value``; ``keyword_only`` refuses it positionally. ``placeholder`` puts an empty tuple in
-    the place of an omitted operand when a later one is given. ``literal`` asks for a compile-time number.
+    the operand whose element type a constant scalar takes; or the keyword that holds that type, or it is the type itself, and then the
+    scalar must have it. An operand with an ``enum`` may be written as a member and is stored as its number. ``same_as`` names the operand that stands in when this one is omitted.
+    ``stamp_as`` turns the stamping element type into another one; ``unified`` is the name the parameter has in the bare spelling (``pl.read``)
+    when that differs. ``by_keyword`` prints an operand as ``name=value``; ``keyword_only`` refuses it positionally. ``placeholder`` puts an empty tuple in
+    the place of an omitted operand when a later one is given. ``literal`` asks for a compile-time number. ``single`` takes one integer for a list
+    of one.
     """
 
     name: str
@@ -106,12 +110,15 @@ class Param:
     default: Any = MISSING
     enum: type[Enum] | None = None
     stored: bool = False
-    stamp: str | None = None
+    stamp: str | DataType | None = None
+    stamp_as: Callable[[DataType], DataType] | None = None
+    unified: str = ""
     same_as: str | None = None
     by_keyword: bool = False
     keyword_only: bool = False
     placeholder: bool = False
     literal: bool = False
+    single: bool = False
     doc: str = ""
 
     @property
@@ -188,7 +195,9 @@ class Declaration(DeclaredOp):
         "category",
         "composite",
         "doc",
+        "fresh",
         "hardware_only",
+        "indices",
         "internal_only",
         "keyword_params",
         "lanes",
@@ -200,13 +209,18 @@ class Declaration(DeclaredOp):
         "operand_params",
         "param_index",
         "params",
+        "promotes",
         "pure_types",
+        "reads_when",
         "reads_writes",
         "result",
         "scalar_variant",
+        "scratch",
         "short",
+        "spellings",
         "tile_form",
         "type_memo",
+        "valid_only",
         "write_channel",
         "writes",
     )
@@ -223,13 +237,20 @@ class Declaration(DeclaredOp):
         self.memory_inputs: Mapping[str, tuple[MemorySpace, ...]] = facts.pop("memory_inputs")
         self.writes: tuple[str, ...] = tuple(facts.pop("writes"))
         self.reads_writes: tuple[str, ...] = tuple(facts.pop("reads_writes"))
+        self.reads_when: Mapping[str, tuple[str, AttrValue]] = facts.pop("reads_when")
+        self.valid_only: tuple[str, ...] = tuple(facts.pop("valid_only"))
+        self.spellings: tuple[str, ...] = tuple(facts.pop("spellings"))
         self.alias: str | None = facts.pop("alias")
+        self.fresh: bool | str = facts.pop("fresh")
+        self.scratch: tuple[str, ...] = tuple(facts.pop("scratch"))
+        self.indices: tuple[str, ...] = tuple(facts.pop("indices"))
         self.scalar_variant: str | None = facts.pop("scalar_variant")
         self.tile_form: str | None = facts.pop("tile_form")
         self.composite: bool = facts.pop("composite")
         self.hardware_only: bool = facts.pop("hardware_only")
         self.internal_only: bool = facts.pop("internal_only")
         self.pure_types: bool = facts.pop("pure_types")
+        self.promotes: bool = facts.pop("promotes")
         self.write_channel: WriteChannel | None = facts.pop("write_channel")
         self.category: str = facts.pop("category") or _category(name)
         self.operand_params = tuple(p for p in self.params if p.is_operand)
@@ -237,14 +258,15 @@ class Declaration(DeclaredOp):
         self.param_index = {p.name: i for i, p in enumerate(self.params)}
         self.min_operands = sum(p.default is MISSING for p in self.operand_params)
         self.max_operands = len(self.operand_params)
-        self.type_memo: dict[tuple[int, ...], tuple[tuple[Type, ...], Type]] = {}
+        self.type_memo: dict[tuple[object, ...], tuple[tuple[Type, ...], Type]] = {}
         self._audit()
 
     def _audit(self) -> None:
         names = [p.name for p in self.params]
         if len(set(names)) != len(names):
             raise InvalidValueError(f"operator {self.name!r} has two parameters of one name")
-        for what in (*self.writes, *self.reads_writes, *((self.alias,) if self.alias else ())):
+        touched = (*self.writes, *self.reads_writes, *self.scratch, *self.indices, *self.valid_only, *self.reads_when)
+        for what in (*touched, *((self.alias,) if self.alias else ())):
             if what not in names:
                 raise InvalidValueError(
                     f"operator {self.name!r} declares an effect on {what!r}, which is no parameter of it"
@@ -293,7 +315,11 @@ class Declaration(DeclaredOp):
         name = self.operand_params[index].name
         if name in self.reads_writes:
             return ArgEffect.ReadWrite
-        return ArgEffect.Write if name in self.writes else ArgEffect.Read
+        if name in self.reads_when:
+            keyword, value = self.reads_when[name]
+            if kwargs.get(keyword, self.keyword_params[keyword].default) == value:
+                return ArgEffect.ReadWrite
+        return ArgEffect.Write if name in self.writes or name in self.scratch else ArgEffect.Read
 
     @property
     def alias_index(self) -> int | None:
@@ -405,7 +431,19 @@ class Declaration(DeclaredOp):
             if dropped:
                 raise ArityError(f"{self.name} with a scalar takes no {dropped[0]!r}", dropped[0])
             return create_internal_op_call(other, args, kept, span)
+        for at, param in enumerate(self.operand_params[: len(args)]):
+            wanted = self.stamped_dtype(param, kwargs)
+            if wanted is not None:
+                args[at] = stamp_constant(args[at], wanted)
         return create_internal_op_call(self, args, kwargs, span)
+
+    def stamped_dtype(self, param: Param, kwargs: Mapping[str, AttrValue]) -> DataType | None:
+        """The element type that the scalar operand of ``param`` must have, where a keyword or the declaration says so."""
+        wanted: Any = param.stamp
+        if isinstance(wanted, str):
+            keyword = self.keyword_params.get(wanted)
+            wanted = None if keyword is None else kwargs.get(wanted, keyword.default)
+        return wanted if isinstance(wanted, DataType) else None
 
     def _keyword(self, param: Param, value: Any, kwargs: dict[str, AttrValue]) -> None:
         if value is MISSING:
@@ -425,12 +463,16 @@ class Declaration(DeclaredOp):
         Raises:
             OperandTypeError: it is of another kind.
         """
+        if param.enum is not None and isinstance(value, param.enum):
+            value = ConstInt(int(value.value), DataType.INDEX, span)
         expr = to_operand(value, span)
         if expr is None:
             raise OperandTypeError(f"{self.name} takes a {param.kind.value} as {param.name!r}, got {value!r}", at)
-        if param.stamp is not None and type(expr.type) is ScalarType:
+        if param.single and type(expr.type) is ScalarType:
+            return MakeTuple([expr], span)
+        if isinstance(param.stamp, str) and param.stamp not in self.keyword_params and type(expr.type) is ScalarType:
             names = [p.name for p in self.operand_params]
-            expr = stamp_scalar(self, expr, args[names.index(param.stamp)], at)
+            expr = stamp_scalar(self, expr, args[names.index(param.stamp)], at, param.stamp_as)
         return expr
 
     # -- construction: from IR operands to a typed call ----------------------------------------------------------------
@@ -455,8 +497,8 @@ class Declaration(DeclaredOp):
 
     def deduce_type(self, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> Type:
         """The result type; kinds and number of the operands are checked first, then the rule."""
-        if self.pure_types and not kwargs:
-            key = tuple([id(a.type) for a in args])
+        if self.pure_types:
+            key = (*[id(a.type) for a in args], *kwargs.items())
             known = self.type_memo.get(key)
             if known is not None:
                 return known[1]
@@ -476,6 +518,13 @@ class Declaration(DeclaredOp):
             raise ArityError(f"{self.name} takes {wanted} operands, got {given}", hint=f"signature: {self.spelling()}")
         for at, (param, arg) in enumerate(zip(self.operand_params, args, strict=False)):
             check_operand_kind(self, param, arg, at)
+            wanted = None if param.stamp is None else self.stamped_dtype(param, kwargs)
+            if wanted is not None and getattr(arg.type, "dtype", None) is not wanted:
+                raise OperandError(
+                    f"{self.name} takes {param.name!r} as {wanted.name}, got {describe_type(arg.type)}",
+                    at,
+                    hint=f"cast it first: pl.cast(..., pl.{wanted.name})",
+                )
         return self._placed(self.result(self, args, kwargs), args, kwargs)
 
     def _placed(self, result: Type, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> Type:
@@ -537,8 +586,6 @@ def to_operand(value: Any, span: Span = UNKNOWN) -> Expr | None:
     if isinstance(value, Expr):
         return value
     if isinstance(value, bool):
-        from pypto.ir.expr import ConstBool
-
         return ConstBool(value, span)
     if isinstance(value, int):
         return index_const(value)
@@ -553,7 +600,13 @@ def to_operand(value: Any, span: Span = UNKNOWN) -> Expr | None:
     return to_operand(int(value), span) if hasattr(value, "__index__") else None
 
 
-def stamp_scalar(declaration: Declaration, scalar: Expr, paired: Expr, at: int) -> Expr:
+def stamp_scalar(
+    declaration: Declaration,
+    scalar: Expr,
+    paired: Expr,
+    at: int,
+    stamp_as: Callable[[DataType], DataType] | None = None,
+) -> Expr:
     """A scalar operand beside a tile or tensor: INDEX constants and FP32 literals take the element type of ``paired``.
 
     A float literal beside integer elements keeps FP32; constants with another explicit type stay.
@@ -564,6 +617,8 @@ def stamp_scalar(declaration: Declaration, scalar: Expr, paired: Expr, at: int) 
     element: DataType | None = getattr(paired.type, "dtype", None)
     if element is None:
         return scalar
+    if stamp_as is not None:
+        element = stamp_as(element)
     kind: Any = scalar.type
     if isinstance(scalar, ConstInt) and scalar.dtype is DataType.INDEX:
         if element.is_float():
@@ -577,6 +632,22 @@ def stamp_scalar(declaration: Declaration, scalar: Expr, paired: Expr, at: int) 
             at,
             hint=f"cast it first: pl.cast(..., pl.{element.name})",
         )
+    return scalar
+
+
+def stamp_constant(scalar: Expr, dtype: DataType) -> Expr:
+    """A constant of the default type (INDEX, or FP32) as a constant of ``dtype`` when its value allows; any other scalar as it is."""
+    if isinstance(scalar, ConstInt) and scalar.dtype is DataType.INDEX and dtype is not DataType.INDEX:
+        if dtype.is_float():
+            return ConstFloat(float(scalar.value), dtype, scalar.span)
+        if dtype is DataType.BOOL and scalar.value in (0, 1):
+            return ConstBool(bool(scalar.value), scalar.span)
+        return ConstInt(scalar.value, dtype, scalar.span) if dtype.is_int() else scalar
+    if isinstance(scalar, ConstFloat) and scalar.dtype is DataType.FP32 and dtype is not DataType.FP32:
+        if dtype.is_float():
+            return ConstFloat(scalar.value, dtype, scalar.span)
+        if dtype.is_int() and scalar.value.is_integer():
+            return ConstInt(int(scalar.value), dtype, scalar.span)
     return scalar
 
 
@@ -694,10 +765,33 @@ def keyword_value(declaration: Declaration, param: Param, value: Any) -> AttrVal
     if kind is Kind.CAST_MODE:
         return resolve_cast_mode(value)
     if kind is Kind.FLOAT and type(value) is int:
+        if abs(value) > 1 << 53:
+            raise InvalidValueError(f"{declaration.name} takes integers up to 2**53 as {param.name!r}, got {value}")
         return float(value)
+    if kind is Kind.PAD:
+        return resolve_pad(declaration, param, value)
     stored = normalize_attr(param.name, value)
     check_keyword(declaration, param, stored)
     return stored
+
+
+def resolve_pad(declaration: Declaration, param: Param, value: Any) -> PadValue:
+    """The pad value meant: a member other than null, or 0, 0.0, plus or minus infinity as a number.
+
+    Raises:
+        InvalidValueError: null, or any other number.
+        InvalidTypeError: neither a member nor a number.
+    """
+    if isinstance(value, PadValue) and value is not PadValue.null:
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        known = {0.0: PadValue.zero, math.inf: PadValue.max, -math.inf: PadValue.min}.get(value)
+        if known is not None:
+            return known
+    what = f"{declaration.name} takes PadValue.zero, .max, .min, or 0, math.inf, -math.inf as {param.name!r}; got {value!r}"
+    if isinstance(value, PadValue | int | float) and not isinstance(value, bool):
+        raise InvalidValueError(what)
+    raise InvalidTypeError(what)
 
 
 def resolve_cast_mode(mode: str | int) -> int:
@@ -729,13 +823,20 @@ def op(
     memory_inputs: Mapping[str, tuple[MemorySpace, ...]] = EMPTY,  # type: ignore[assignment]
     writes: Sequence[str] = (),
     reads_writes: Sequence[str] = (),
+    reads_when: Mapping[str, tuple[str, AttrValue]] = EMPTY,  # type: ignore[assignment]
+    valid_only: Sequence[str] = (),
+    spellings: Sequence[str] = (),
     alias: str | None = None,
+    fresh: bool | str = False,
+    scratch: Sequence[str] = (),
+    indices: Sequence[str] = (),
     scalar_variant: str | None = None,
     tile_form: str | None = None,
     composite: bool = False,
     hardware_only: bool = False,
     internal_only: bool = False,
     pure_types: bool = False,
+    promotes: bool = False,
     write_channel: WriteChannel | None = None,
     category: str = "",
 ) -> Declaration:
@@ -753,13 +854,21 @@ def op(
         memory: where a tile result lives.
         memory_inputs: memory spaces that an operand may be in.
         writes, reads_writes: operands that are written, or read and written; all others are read.
+        reads_when: written operands that are also read when a keyword has a value: ``{"output_tensor": ("atomic", 1)}``.
+        valid_only: operands of which the meaning gets the valid region only (with REDUCE and CONTRACT that holds for all).
+        spellings: further names people may use in place of the last component; when it is ``short``, ``pl.<spelling>`` is the short form.
         alias: the operand whose storage the result is.
+        fresh: the elements of the result hold nothing yet, so that reading them is an error at run time; the name of a keyword says: unless
+            that keyword is given.
+        indices: array operands that say where elements come from or go to; with MOVE they are given as they are when poison is moved.
+        scratch: operands that only lend their room: what they hold is neither read nor of use afterwards.
         scalar_variant: the operator meant when the last operand is a scalar.
         tile_form: for a tensor operator, the tile operator with the same operands and keywords that it becomes inside a kernel.
         composite: a lowering rule replaces it before code is made.
         hardware_only: has no meaning off the machine.
         internal_only: only passes create it.
-        pure_types: the rule looks at nothing but operand types, so its results are remembered.
+        pure_types: the rule looks at nothing but operand types and keywords, so its results are remembered.
+        promotes: operands of another element type are converted to that of the result before the meaning is applied.
         write_channel: the engine that does the writing.
     """
     declaration = Declaration(
@@ -774,23 +883,22 @@ def op(
         memory_inputs=memory_inputs,
         writes=writes,
         reads_writes=reads_writes,
+        reads_when=reads_when,
+        valid_only=valid_only,
+        spellings=spellings,
         alias=alias,
+        fresh=fresh,
+        scratch=scratch,
+        indices=indices,
         scalar_variant=scalar_variant,
         tile_form=tile_form,
         composite=composite,
         hardware_only=hardware_only,
         internal_only=internal_only,
         pure_types=pure_types,
+        promotes=promotes,
         write_channel=write_channel,
         category=category,
     )
     register_op(declaration)
     return declaration
-
-
-@dataclass(frozen=True)
-class Unified:
-    """What ``pl.<leaf>`` means: the operators it may stand for, by the namespace of the first operand."""
-
-    leaf: str
-    choices: Mapping[str, Declaration] = field(default_factory=dict[str, Declaration])

@@ -1,0 +1,80 @@
+"""From program to program: passes, the pipelines and contexts they run in, and their observers.
+
+Every pass that exists is reachable as a factory under its snake_case name: ``passes.convert_to_ssa()``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from pypto.diagnostics import Diagnostic
+
+# The names of this package by the module they live in; each module is imported when first asked for.
+_MODULES: dict[str, tuple[str, ...]] = {
+    "base": ("FunctionPass", "Pass", "create_function_pass", "create_program_pass"),
+    "context": ("PassContext", "current_backend"),
+    "diagnostic_checks": ("DiagnosticCheckRegistry",),
+    "instruments": (
+        "CallbackInstrument",
+        "DiagnosticInstrument",
+        "DumpInstrument",
+        "PassInstrument",
+        "ReportInstrument",
+        "TimingInstrument",
+        "VerificationInstrument",
+    ),
+    "manager": ("PassManager",),
+    "pipeline": ("PassPipeline",),
+    "pipeline_text": ("PipelineTextError", "parse_pipeline", "pass_to_text"),
+    "properties": ("IRProperty", "IRPropertySet", "PassProperties", "property_set"),
+    "registry": ("camel_name", "find_pass", "get_pass", "pass_names", "register_pass", "snake_name", "unregister_pass"),
+    "settings": (
+        "Backend",
+        "DiagnosticCheck",
+        "DiagnosticCheckSet",
+        "DiagnosticPhase",
+        "DiagnosticSeverity",
+        "MemoryPlanner",
+        "OptimizationStrategy",
+        "PassDumpLevel",
+        "RuntimeKind",
+        "VerificationLevel",
+        "VerificationMode",
+        "get_default_diagnostic_phase",
+        "get_default_verification_level",
+        "runtime_kind_from_name",
+        "runtime_kind_to_name",
+    ),
+    "verification": (
+        "PropertyVerifierRegistry",
+        "get_default_verify_properties",
+        "get_structural_properties",
+        "get_verified_properties",
+        "run_verifier",
+        "verify_properties",
+        "verify_tensor_view_canonical",
+    ),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = sorted(["Diagnostic", *_HOME])  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = globals()[name] = getattr(import_module(f"pypto.passes.{_HOME[name]}"), name)
+        return value
+    if name.startswith("_"):
+        raise AttributeError(f"module 'pypto.passes' has no attribute {name!r}")
+    registry = import_module("pypto.passes.registry")
+    factory = registry.find_pass(name)
+    if factory is not None and registry.snake_name(name) == name:
+        return factory
+    message, hint = registry.unknown_pass_text(name)
+    raise AttributeError(f"module 'pypto.passes': {message}" + (f"; {hint}" if hint else ""))
+
+
+def __dir__() -> list[str]:
+    names = import_module("pypto.passes.registry").pass_names()
+    return sorted({*globals(), *_HOME, *names})

@@ -1,0 +1,5 @@
+"""``python -m pypto``."""
+
+from importlib import import_module
+
+import_module("pypto.cli").main()

@@ -1,0 +1,5 @@
+"""``python -m pypto.cli``."""
+
+from pypto.cli import main
+
+main()

@@ -1,0 +1,237 @@
+"""The commands. Exit codes: 0 fine, 1 the program or file has a mistake, 2 the command was given wrongly, 3 a fault of pypto itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from pypto import __version__
+from pypto.cli.arguments import read_argument
+from pypto.cli.loading import load, split_target
+from pypto.cli.output import console, show_error, show_program, table
+from pypto.diagnostics import Error, InternalError
+from pypto.ir.function import Function, Program
+
+EXIT_MISTAKE = 1
+EXIT_INTERNAL = 3
+
+
+def run_command_line() -> None:
+    """Run the command of ``sys.argv``; errors of programs are printed, not raised."""
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except InternalError as error:
+        show_error(error)
+        sys.exit(EXIT_INTERNAL)
+    except Error as error:
+        show_error(error)
+        sys.exit(EXIT_MISTAKE)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="pypto")
+def cli() -> None:
+    """Look at, run and check PyPTO programs.
+
+    FILE is a Python file, or a printed program: a file that begins with '# pypto.program:' is read and never executed.
+    FILE:NAME picks one program of a file.
+    """
+
+
+_text_option = click.option("--text", "as_text", is_flag=True, help="Read FILE as program text even without the header.")
+_passes_option = click.option("--passes", "pipeline", metavar="SPEC", help="Run these passes first, e.g. 'convert_to_ssa,simplify'.")
+_signals_option = click.option(
+    "--signals", type=click.Choice(["single_shot", "credit"]), default="single_shot", help="Signal protocol of collectives."
+)
+
+
+@cli.command()
+@click.argument("target", metavar="FILE[:NAME]")
+@_passes_option
+@click.option("--after", metavar="PASS", help="Run the default passes up to and including this one.")
+@click.option("--concise", is_flag=True, help="Leave out the annotations of assignments.")
+@click.option("--line-length", type=click.IntRange(min=20), default=200, show_default=True, help="Wrap lines beyond this.")
+@click.option("--no-wrap", is_flag=True, help="One line a statement.")
+@_signals_option
+@_text_option
+def show(
+    target: str, pipeline: str | None, after: str | None, concise: bool, line_length: int, no_wrap: bool, signals: str, as_text: bool
+) -> None:
+    """Print a program, as written or after passes."""
+    from pypto.printer import python_print
+
+    if pipeline is not None and after is not None:
+        raise click.UsageError("give --passes or --after, not both")
+    program = _program(target, as_text)
+    if pipeline is not None or after is not None:
+        program = _lower(_whole(program), pipeline, after, signals)
+    show_program(python_print(program, concise=concise, format=not no_wrap, line_length=line_length))
+
+
+@cli.command()
+@click.argument("target", metavar="FILE[:NAME]")
+@click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="x=FP32[64,128]:normal(seed=0), x=file.npy or n=3.")
+@click.option("--entry", metavar="NAME", help="The function to run.")
+@_passes_option
+@click.option("--after", metavar="PASS", help="Run the default passes up to and including this one first.")
+@click.option("--save", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write the results as .npy files.")
+@click.option("--ranks", type=click.IntRange(min=1), default=1, show_default=True, help="Number of ranks.")
+@_signals_option
+@_text_option
+def run(
+    target: str,
+    args: Sequence[str],
+    entry: str | None,
+    pipeline: str | None,
+    after: str | None,
+    save: Path | None,
+    ranks: int,
+    signals: str,
+    as_text: bool,
+) -> None:
+    """Run a program on NumPy and print its results."""
+    from pypto.runtime import run as run_program
+
+    program = _program(target, as_text)
+    if pipeline is not None or after is not None:
+        program = _lower(_whole(program), pipeline, after, signals)
+    given = dict(read_argument(text) for text in args)
+    arrays = _arguments(program, entry, given)
+    result = run_program(program, *arrays, entry=entry, ranks=ranks)
+    results: list[Any] = list(result) if isinstance(result, tuple) else [] if result is None else [result]  # pyright: ignore[reportUnknownArgumentType]
+    _print_results(results, save)
+
+
+@cli.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@_passes_option
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the drawn inputs.")
+@click.option("--no-run", is_flag=True, help="Leave out the runs before and after each pass.")
+@_signals_option
+@_text_option
+def check(files: Sequence[str], pipeline: str | None, seed: int, no_run: bool, signals: str, as_text: bool) -> None:
+    """Check programs: exact text and kept meaning after every pass.
+
+    Says which pass broke what; the exit code is 1 when anything is broken.
+    """
+    from pypto.cli.checking import check_program
+
+    broken = 0
+    for target in files:
+        path, name = split_target(target)
+        loaded = load(path, as_text=as_text)
+        chosen = loaded.programs if name is None else {name: loaded.pick(name)}
+        if not chosen:
+            loaded.pick(None)
+        for label, program in chosen.items():
+            inputs = None if loaded.inputs is None else _inputs_for(loaded.inputs, label, len(loaded.programs))
+            passes = _passes(pipeline, None, signals)
+            broken += not check_program(f"{path}:{label}", _whole(program), passes, inputs, seed=seed, execute=not no_run)
+    if broken:
+        sys.exit(EXIT_MISTAKE)
+
+
+@cli.command()
+@click.argument("name", required=False)
+def ops(name: str | None) -> None:
+    """List the operators, or document one (tile.add, pl.add)."""
+    from pypto.cli.vocabulary import list_operators, show_operator
+
+    if name is None:
+        list_operators()
+    else:
+        show_operator(name)
+
+
+@cli.command()
+def passes() -> None:
+    """List the passes in the order of the default pipeline."""
+    from pypto.cli.vocabulary import list_passes
+
+    list_passes()
+
+
+def _program(target: str, as_text: bool) -> Program | Function:
+    path, name = split_target(target)
+    return load(path, as_text=as_text).pick(name)
+
+
+def _whole(program: Program | Function) -> Program:
+    return program if isinstance(program, Program) else Program([program], program.name, program.span)
+
+
+def _passes(pipeline: str | None, after: str | None, signals: str) -> list[Any]:
+    from pypto.passes import PassManager, camel_name, get_pass, parse_pipeline
+    from pypto.passes.lower_composite_ops import LowerCompositeOps
+
+    if pipeline is not None:
+        return list(parse_pipeline(pipeline))
+    steps = list(PassManager.get_strategy().passes)
+    if signals == "credit":
+        steps = [LowerCompositeOps(signals="credit") if isinstance(s, LowerCompositeOps) else s for s in steps]
+    if after is None:
+        return steps
+    get_pass(after)
+    wanted = camel_name(after)
+    for at, step in enumerate(steps):
+        if step.get_name() == wanted:
+            return steps[: at + 1]
+    raise click.UsageError(f"the pass {wanted} is not in the default pipeline; use --passes")
+
+
+def _lower(program: Program, pipeline: str | None, after: str | None, signals: str) -> Program:
+    for step in _passes(pipeline, after, signals):
+        program = step(program)
+    return program
+
+
+def _arguments(program: Program | Function, entry: str | None, given: dict[str, Any]) -> list[Any]:
+    """The values of ``--arg`` in parameter order; missing Out arrays are made, other missing ones are an error."""
+    from pypto.cli.parameters import order_arguments
+
+    return order_arguments(program, entry, given)
+
+
+def _inputs_for(inputs: Any, name: str, count: int) -> Any:
+    """The ``inputs()`` of a file for one of its programs: a mapping by program name, or arrays when it has one program."""
+
+    def make() -> Any:
+        made = inputs()
+        if isinstance(made, dict):
+            return made.get(name)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        return made if count == 1 else None
+
+    return make if make() is not None else None
+
+
+def _print_results(results: list[Any], save: Path | None) -> None:
+    out = console()
+    if not results:
+        out.print("no results")
+    for at, value in enumerate(results):
+        array = np.asarray(value)
+        head = f"result {at}: {array.dtype.name}[{', '.join(map(str, array.shape))}]"
+        numbers = array.astype(np.float64) if array.size and array.dtype.kind not in "b" else array
+        if array.size > 1 and array.dtype.kind != "b":
+            head += f"  min {numbers.min():.6g}  max {numbers.max():.6g}  mean {numbers.mean():.6g}"
+        click.echo(head)
+        click.echo(np.array2string(numbers if array.dtype.kind == "V" else array, threshold=64, edgeitems=3))
+        if save is not None:
+            save.mkdir(parents=True, exist_ok=True)
+            np.save(save / f"result{at}.npy", array)
+            click.echo(f"saved {save / f'result{at}.npy'}")

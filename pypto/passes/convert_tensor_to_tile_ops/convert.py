@@ -1,0 +1,341 @@
+"""One kernel: tensor operators become tile operators, with loads at entry and stores of what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pypto.passes.convert_tensor_to_tile_ops.conversions as _conversions  # registers the conversions
+from pypto.diagnostics import Error, InvalidValueError
+from pypto.ir.enums import MemorySpace, ParamDirection
+from pypto.ir.expr import Call, Expr, IterArg, MakeTuple, Var, index_const
+from pypto.ir.function import Function
+from pypto.ir.op import create_internal_op_call, get_op
+from pypto.ir.span import Span
+from pypto.ir.stmt import (
+    AssignStmt,
+    EvalStmt,
+    ForStmt,
+    IfStmt,
+    ReturnStmt,
+    SeqStmts,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    attach_leading_comments,
+    attach_trailing_comments,
+    body_of,
+    flatten_to_stmts,
+)
+from pypto.ir.types import TensorType, TileType
+from pypto.ir.visitor import IRMutator
+from pypto.ops.declare import Declaration
+from pypto.passes.convert_tensor_to_tile_ops.kinds import TileValues
+from pypto.passes.op_conversion import ConversionContext, find_conversion, load_whole
+
+del _conversions
+
+
+@dataclass
+class AddedOutput:
+    """A parameter that the conversion added: which result it carries and the type of the tensor."""
+
+    result: int
+    type: TensorType
+
+
+@dataclass
+class Converted:
+    """A converted kernel and the output parameters it gained."""
+
+    function: Function
+    outputs: list[AddedOutput] = field(default_factory=list[AddedOutput])
+
+
+def convert_function(function: Function) -> Converted:
+    """A kernel with tile operators; the same object when there is nothing to convert."""
+    return _Converter(function).run()
+
+
+def base_of(var: Var) -> str:
+    """The user's part of a variable's name."""
+    return var.name_hint.partition("__")[0] or "value"
+
+
+class _Renaming(IRMutator):
+    """Replaces converted variables inside scalar expressions, types and attributes."""
+
+    def __init__(self, mapping: dict[Var, Expr]) -> None:
+        super().__init__()
+        self._mapping = mapping
+
+    def visit_var(self, op: Var) -> Expr:
+        return self._mapping.get(op, op)
+
+    def visit_iter_arg(self, op: IterArg) -> Expr:
+        return self._mapping.get(op, op)
+
+
+class _Converter:
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.tiles = TileValues(function)
+        self.values: dict[Var, Expr] = {}
+        self.entry_loads: dict[Var, Var] = {}
+        self.renaming = _Renaming(self.values)
+        self.params = {p for p in function.params if isinstance(p.type, TensorType)}
+        self.outputs: list[AddedOutput] = []
+        self.out_params: list[Var] = []
+        self.wanted: list[list[bool]] = []
+        self.changed = False
+
+    def run(self) -> Converted:
+        function = self.function
+        body = self.block(function.body)
+        if not self.changed:
+            return Converted(function)
+        loads: list[Stmt] = [
+            AssignStmt(tile, load_whole(param, MemorySpace.Vec, tile.span), tile.span) for param, tile in self.entry_loads.items()
+        ]
+        body = body_of([*loads, *body], function.body.span)
+        params = [*zip(function.params, function.param_directions, strict=True)]
+        params += [(p, ParamDirection.Out) for p in self.out_params]
+        made = Function(
+            function.name,
+            params,
+            function.return_types,
+            body,
+            function.span,
+            function.func_type,
+            function.level,
+            function.role,
+            function.attrs,
+            function.requires_runtime_binding,
+        )
+        return Converted(made, self.outputs)
+
+    # -- values ---------------------------------------------------------------------------------------------------------
+
+    def value(self, expr: Expr) -> Expr:
+        """An operand after the conversion, without loading anything."""
+        if isinstance(expr, Var):
+            return self.values.get(expr, expr)
+        return self.renaming.visit_expr(expr)
+
+    def tile_of(self, original: Expr, ctx: ConversionContext) -> Expr:
+        """An operand as a tile: parameters are loaded once at entry, other tensors where they are needed."""
+        value = self.value(original)
+        if not isinstance(value.type, TensorType):
+            return value
+        self.changed = True
+        if isinstance(value, Var) and value in self.params:
+            loaded = self.entry_loads.get(value)
+            if loaded is None:
+                load = load_whole(value, MemorySpace.Vec, Span.unknown())
+                loaded = self.entry_loads[value] = Var(f"{base_of(value)}__tile", load.type, Span.unknown())
+            return loaded
+        return ctx.tile(value)
+
+    def call(self, call: Call, ctx: ConversionContext) -> Expr:
+        """An operator call after the conversion."""
+        op = call.op
+        entry = None if op.is_function or _is_tile_level(call) else find_conversion(op.name)
+        if entry is None:
+            if isinstance(call.type, TensorType) and not op.is_function and _needs_conversion(call):
+                raise InvalidValueError(f"no registered tile conversion for {op.name!r}", call.span)
+            return self._rebuilt(call)
+        if entry.loads_itself:
+            args = [self.value(a) for a in call.args]
+        else:
+            args = [self.tile_of(a, ctx) if isinstance(a.type, TensorType) else self.value(a) for a in call.args]
+        try:
+            converted = entry.convert(ctx, args, call.kwargs, call.span)
+        except Error as error:
+            if error.place is None and call.span.is_valid():
+                error.place = call.span
+            raise
+        if isinstance(converted, tuple):
+            stmts, converted = converted
+            for stmt in stmts:
+                ctx.emit(stmt)
+        same = (
+            isinstance(converted, Call)
+            and converted.op is op
+            and len(converted.args) == len(call.args)
+            and all(a is b for a, b in zip(converted.args, call.args, strict=True))
+        )
+        if same:
+            return call
+        self.changed = True
+        if isinstance(converted, Call) and call.attrs and not converted.attrs:
+            converted = converted.replace(attrs=call.attrs)
+        return converted
+
+    def _rebuilt(self, call: Call) -> Expr:
+        args = [self.value(a) for a in call.args]
+        if all(a is b for a, b in zip(args, call.args, strict=True)):
+            return call
+        if isinstance(call.op, Declaration):
+            made = create_internal_op_call(call.op, args, call.kwargs, call.span)
+            return made.replace(attrs=call.attrs) if call.attrs else made
+        return call.replace(args=args)
+
+    # -- statements -----------------------------------------------------------------------------------------------------
+
+    def block(self, body: Stmt) -> list[Stmt]:
+        """The statements of a body after the conversion."""
+        result: list[Stmt] = []
+        for stmt in flatten_to_stmts(body):
+            ctx = ConversionContext(stmt.span)
+            converted = self.statement(stmt, ctx)
+            group = [*ctx.stmts, *([] if converted is None else [converted])]
+            if group and stmt.leading_comments and not group[0].leading_comments:
+                attach_leading_comments(group[0], stmt.leading_comments)
+            result += group
+        return result
+
+    def body(self, body: Stmt) -> Stmt:
+        """A nested body after the conversion."""
+        made = body_of(self.block(body), body.span)
+        return attach_trailing_comments(made, body.trailing_comments) if body.trailing_comments else made
+
+    def carrying(self, tiles: list[bool], body: Stmt) -> Stmt:
+        """A nested body that yields; ``tiles`` says which of the values must be tiles."""
+        self.wanted.append(tiles)
+        made = self.body(body)
+        self.wanted.pop()
+        return made
+
+    def statement(self, stmt: Stmt, ctx: ConversionContext) -> Stmt | None:
+        """One statement after the conversion; what it needs before it goes to ``ctx``."""
+        if isinstance(stmt, AssignStmt):
+            return self._assign(stmt, ctx)
+        if isinstance(stmt, EvalStmt):
+            value = self.call(stmt.expr, ctx) if isinstance(stmt.expr, Call) else self.value(stmt.expr)
+            return stmt if value is stmt.expr else EvalStmt(value, stmt.span)
+        if isinstance(stmt, ReturnStmt):
+            return self._return(stmt, ctx)
+        if isinstance(stmt, YieldStmt):
+            return self._yield(stmt, ctx)
+        if isinstance(stmt, ForStmt):
+            return self._for(stmt, ctx)
+        if isinstance(stmt, WhileStmt):
+            iter_args = self._iter_args(stmt.iter_args, ctx)
+            condition = self.value(stmt.condition)
+            body = self.carrying([isinstance(a.type, TileType) for a in iter_args], stmt.body)
+            return stmt.replace(
+                iter_args=iter_args, condition=condition, body=body, return_vars=self._results(stmt.return_vars, iter_args)
+            )
+        if isinstance(stmt, IfStmt):
+            return self._if(stmt)
+        if isinstance(getattr(stmt, "body", None), Stmt):
+            return stmt.replace(body=self.body(stmt.body))  # type: ignore[attr-defined]
+        return stmt
+
+    def _assign(self, stmt: AssignStmt, ctx: ConversionContext) -> Stmt | None:
+        value = self.call(stmt.value, ctx) if isinstance(stmt.value, Call) else self.value(stmt.value)
+        if value is stmt.value:
+            return stmt
+        if isinstance(stmt.value, Var) and isinstance(value.type, TileType):
+            self.values[stmt.var] = value
+            return None
+        if value.type is stmt.var.type or value.type == stmt.var.type:
+            return AssignStmt(stmt.var, value, stmt.span)
+        name = f"{base_of(stmt.var)}__tile" if isinstance(value.type, TileType) else stmt.var.name_hint
+        var = Var(name, value.type, stmt.var.span)
+        self.values[stmt.var] = var
+        self.changed = True
+        return AssignStmt(var, value, stmt.span)
+
+    def _return(self, stmt: ReturnStmt, ctx: ConversionContext) -> Stmt:
+        values: list[Expr] = []
+        for at, original in enumerate(stmt.value):
+            value = self.call(original, ctx) if isinstance(original, Call) else self.value(original)
+            if isinstance(value.type, TileType) and isinstance(original.type, TensorType):
+                value = self._store_result(at, original.type, value, ctx)
+            values.append(value)
+        same = all(a is b for a, b in zip(values, stmt.value, strict=True))
+        return stmt if same else ReturnStmt(values, stmt.span)
+
+    def _store_result(self, at: int, type_: TensorType, tile: Expr, ctx: ConversionContext) -> Expr:
+        self.changed = True
+        if not isinstance(tile, Var):
+            tile = ctx.let(f"ret{at}__tile", tile)
+        plain = TensorType(type_.shape, type_.dtype)
+        out = Var(f"ret{at}__out", plain, Span.unknown())
+        self.out_params.append(out)
+        self.outputs.append(AddedOutput(at, plain))
+        zeros = MakeTuple([index_const(0) for _ in type_.shape])
+        return ctx.let(f"ret{at}__store", create_internal_op_call(get_op("tile.store"), [tile, zeros, out], None, ctx.span))
+
+    def _yield(self, stmt: YieldStmt, ctx: ConversionContext) -> Stmt:
+        values: list[Expr] = []
+        for at, original in enumerate(stmt.value):
+            value = self.call(original, ctx) if isinstance(original, Call) else self.value(original)
+            if self.wanted and at < len(self.wanted[-1]) and self.wanted[-1][at] and isinstance(value.type, TensorType):
+                value = self.tile_of(original, ctx)
+            values.append(value)
+        same = all(a is b for a, b in zip(values, stmt.value, strict=True))
+        return stmt if same else YieldStmt(values, stmt.span)
+
+    def _iter_args(self, args: Sequence[IterArg], ctx: ConversionContext) -> list[IterArg]:
+        made: list[IterArg] = []
+        for arg in args:
+            init = self.tile_of(arg.initValue, ctx) if arg in self.tiles else self.value(arg.initValue)
+            if init is arg.initValue:
+                made.append(arg)
+                continue
+            tile = isinstance(init.type, TileType)
+            fresh = IterArg(f"{base_of(arg)}__tile" if tile else arg.name_hint, init.type if tile else arg.type, init, arg.span)
+            self.values[arg] = fresh
+            made.append(fresh)
+        return made
+
+    def _results(self, variables: Sequence[Var], sources: Sequence[IterArg]) -> list[Var]:
+        made: list[Var] = []
+        for var, source in zip(variables, sources, strict=True):
+            if isinstance(source.type, TileType) and not isinstance(var.type, TileType):
+                fresh = Var(f"{base_of(var)}__tile", source.type, var.span)
+                self.values[var] = fresh
+                made.append(fresh)
+            else:
+                made.append(var)
+        return made
+
+    def _for(self, stmt: ForStmt, ctx: ConversionContext) -> Stmt:
+        iter_args = self._iter_args(stmt.iter_args, ctx)
+        bounds = {name: self.value(getattr(stmt, name)) for name in ("start", "stop", "step")}
+        body = self.carrying([isinstance(a.type, TileType) for a in iter_args], stmt.body)
+        return stmt.replace(iter_args=iter_args, body=body, return_vars=self._results(stmt.return_vars, iter_args), **bounds)
+
+    def _if(self, stmt: IfStmt) -> Stmt:
+        condition = self.value(stmt.condition)
+        tiles = [v in self.tiles for v in stmt.return_vars]
+        then_body = self.carrying(tiles, stmt.then_body)
+        else_body = None if stmt.else_body is None else self.carrying(tiles, stmt.else_body)
+        results: list[Var] = []
+        values = _last_yield(then_body)
+        for at, var in enumerate(stmt.return_vars):
+            if var in self.tiles and at < len(values):
+                fresh = Var(f"{base_of(var)}__tile", values[at].type, var.span)
+                self.values[var] = fresh
+                results.append(fresh)
+            else:
+                results.append(var)
+        return stmt.replace(condition=condition, then_body=then_body, else_body=else_body, return_vars=results)
+
+
+def _last_yield(body: Stmt) -> list[Expr]:
+    stmts = flatten_to_stmts(body)
+    last = stmts[-1] if stmts else SeqStmts([])
+    return [*last.value] if isinstance(last, YieldStmt) else []
+
+
+def _is_tile_level(call: Call) -> bool:
+    return isinstance(call.op, Declaration) and call.op.namespace == "tile"
+
+
+def _needs_conversion(call: Call) -> bool:
+    """True for a tensor operator that computes a new tensor, which a kernel cannot hold in global memory by itself."""
+    op = call.op
+    return isinstance(op, Declaration) and op.namespace == "tensor" and op.alias_index is None

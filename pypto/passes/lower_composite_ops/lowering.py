@@ -1,0 +1,123 @@
+"""The walk of LowerCompositeOps: finds composite calls in statements and splices in what their rules emit. It knows no operator."""
+
+from __future__ import annotations
+
+import gc
+from itertools import count
+
+from pypto.ir.enums import FunctionType, Level
+from pypto.ir.expr import Call, Expr
+from pypto.ir.function import Function
+from pypto.ir.node import FieldKind
+from pypto.ir.stmt import (
+    AssignStmt,
+    EvalStmt,
+    ReturnStmt,
+    SeqStmts,
+    Stmt,
+    attach_leading_comments,
+    attach_trailing_comments,
+    body_of,
+    flatten_to_stmts,
+)
+from pypto.passes.lower_composite_ops.builder import LoweringBuilder, base_name
+from pypto.passes.lower_composite_ops.rules import CompositeRule, find_composite_rule
+
+
+def lower_function(function: Function) -> Function:
+    """The function with every composite call in an assignment, an expression statement or a return replaced by its recipe.
+
+    The variable of an assignment keeps its identity. A function without composite calls comes back as the same object.
+    """
+    collecting = gc.isenabled()
+    gc.disable()  # thousands of small nodes and no cycles: collecting meanwhile only costs time
+    try:
+        body = _Lowering(function).stmt(function.body)
+    finally:
+        if collecting:
+            gc.enable()
+    return function if body is function.body else function.replace(body=body)
+
+
+class _Lowering:
+    def __init__(self, function: Function) -> None:
+        orchestrates = function.func_type is FunctionType.Orchestration or function.is_host_orchestrator
+        self.on_host = function.level is Level.HOST and orchestrates
+        self.numbers = count()
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        """One body or statement; the same object when nothing in it is composite."""
+        if isinstance(stmt, SeqStmts):
+            return self._sequence(stmt)
+        replaced = self._statement(stmt)
+        if replaced is None:
+            return stmt
+        body = body_of(replaced, stmt.span)
+        return attach_trailing_comments(body, stmt.trailing_comments) if stmt.trailing_comments else body
+
+    def _sequence(self, seq: SeqStmts) -> Stmt:
+        result: list[Stmt] | None = None
+        for at, stmt in enumerate(seq.stmts):
+            if isinstance(stmt, SeqStmts):
+                inner = self._sequence(stmt)
+                replaced = None if inner is stmt else flatten_to_stmts(inner)
+            else:
+                replaced = self._statement(stmt)
+            if replaced is not None:
+                if result is None:
+                    result = [*seq.stmts[:at]]
+                result.extend(replaced)
+            elif result is not None:
+                result.append(stmt)
+        return seq if result is None else seq.replace(stmts=result)
+
+    def _statement(self, stmt: Stmt) -> list[Stmt] | None:
+        if isinstance(stmt, AssignStmt):
+            value = stmt.value
+            if isinstance(value, Call) and (rule := self._rule(value)) is not None:
+                builder = LoweringBuilder(base_name(stmt.var.name_hint, stmt.span), stmt.span, self.numbers)
+                last = AssignStmt(stmt.var, rule.lower(value, value.args, builder), stmt.span)
+                return _with_comments([*builder.stmts, last], stmt)
+            return None
+        if isinstance(stmt, EvalStmt):
+            value = stmt.expr
+            if isinstance(value, Call) and (rule := self._rule(value)) is not None:
+                builder = LoweringBuilder("eval", stmt.span, self.numbers)
+                rule.lower(value, value.args, builder)
+                return _with_comments(builder.stmts, stmt)
+            return None
+        if isinstance(stmt, ReturnStmt):
+            return self._return(stmt)
+        return self._inside(stmt)
+
+    def _return(self, stmt: ReturnStmt) -> list[Stmt] | None:
+        prelude: list[Stmt] = []
+        values: list[Expr] = []
+        for at, value in enumerate(stmt.value):
+            if isinstance(value, Call) and (rule := self._rule(value)) is not None:
+                builder = LoweringBuilder(f"ret{at}", stmt.span, self.numbers)
+                value = builder.bind("result", rule.lower(value, value.args, builder))
+                prelude += builder.stmts
+            values.append(value)
+        return _with_comments([*prelude, ReturnStmt(values, stmt.span)], stmt) if prelude else None
+
+    def _inside(self, stmt: Stmt) -> list[Stmt] | None:
+        changes: dict[str, Stmt] = {}
+        for name, kind, _ in stmt.FIELDS:
+            if kind is FieldKind.STMT or kind is FieldKind.OPTIONAL_STMT:
+                body: Stmt | None = getattr(stmt, name)
+                if body is not None:
+                    lowered = self.stmt(body)
+                    if lowered is not body:
+                        changes[name] = lowered
+        return [stmt.replace(**changes)] if changes else None
+
+    def _rule(self, call: Call) -> CompositeRule | None:
+        rule = find_composite_rule(call.op.name)
+        return None if rule is None or (self.on_host and not rule.on_host) else rule
+
+
+def _with_comments(stmts: list[Stmt], origin: Stmt) -> list[Stmt]:
+    if stmts and origin.leading_comments:
+        attach_leading_comments(stmts[0], origin.leading_comments)
+    return stmts

@@ -1,0 +1,245 @@
+"""What passes share: which variables an expression or statement uses, renaming, and bodies with their comments and yields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pypto.ir.expr import Expr, IterArg, Var
+from pypto.ir.function import Function
+from pypto.ir.node import FieldKind, Node
+from pypto.ir.span import UNKNOWN, Span
+from pypto.ir.stmt import ScopeStmt, SeqStmts, Stmt, YieldStmt, body_of, flatten_to_stmts
+from pypto.ir.type_parts import is_closed, type_expressions
+from pypto.ir.types import Type
+from pypto.ir.visitor import IRMutator
+
+_SINGLE = (FieldKind.EXPR, FieldKind.OPTIONAL_EXPR)
+_MANY = (FieldKind.EXPRS, FieldKind.VARS)
+_BODIES = (FieldKind.STMT, FieldKind.OPTIONAL_STMT)
+
+_PLANS: dict[type, tuple[tuple[str, FieldKind], ...]] = {}
+_READ = (*_SINGLE, *_MANY, FieldKind.ATTRS, FieldKind.TYPE)
+
+
+def _plan(kind: type[Node]) -> tuple[tuple[str, FieldKind], ...]:
+    plan = _PLANS.get(kind)
+    if plan is None:
+        # The initial value of an iter arg is read where the loop defines it, not where the variable is used.
+        skip = "initValue" if issubclass(kind, IterArg) else None
+        plan = _PLANS[kind] = tuple((f.name, f.kind) for f in kind.FIELDS if f.kind in _READ and f.name != skip)
+    return plan
+
+
+def _push_read(node: Node, stack: list[Expr]) -> None:
+    for name, kind in _plan(type(node)):
+        value = getattr(node, name)
+        if kind in _SINGLE:
+            if value is not None:
+                stack.append(value)
+        elif kind in _MANY:
+            stack.extend(value)
+        elif kind is FieldKind.TYPE:
+            if not is_closed(value):
+                stack.extend(type_expressions(value))
+        else:
+            for attr in value.values():
+                if isinstance(attr, Expr):
+                    stack.append(attr)
+                elif isinstance(attr, list):
+                    items: list[Any] = attr
+                    stack.extend(item for item in items if isinstance(item, Expr))
+
+
+def add_uses(node: Expr | Stmt, uses: set[Var]) -> None:
+    """Add the variables that an expression, or the own operands of a statement (not its bodies), read.
+
+    Included are those in attributes, in the types of variables and calls, and the initial values of iter args.
+    """
+    stack: list[Expr] = []
+    if isinstance(node, Expr):
+        stack.append(node)
+    else:
+        _push_read(node, stack)
+        for var in definitions(node):
+            if not is_closed(var.type):
+                stack.extend(type_expressions(var.type))
+            if isinstance(var, IterArg):
+                stack.append(var.initValue)
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Var):
+            if current in uses:
+                continue
+            uses.add(current)
+        _push_read(current, stack)
+
+
+def definitions(stmt: Stmt) -> Iterator[Var]:
+    """The variables that the statement itself (not its bodies) defines."""
+    for name, kind, _ in stmt.FIELDS:
+        if kind is FieldKind.DEF:
+            yield getattr(stmt, name)
+        elif kind is FieldKind.DEFS:
+            yield from getattr(stmt, name)
+
+
+def bodies(stmt: Stmt) -> Iterator[Stmt]:
+    """The statements directly inside a statement."""
+    for name, kind, _ in stmt.FIELDS:
+        if kind in _BODIES:
+            body = getattr(stmt, name)
+            if body is not None:
+                yield body
+        elif kind is FieldKind.STMTS:
+            yield from getattr(stmt, name)
+
+
+def statements(body: Stmt) -> Iterator[Stmt]:
+    """Every statement in and including ``body``, outer ones first."""
+    stack = [body]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(list(bodies(current))))
+
+
+def used_vars(where: Function | Stmt) -> set[Var]:
+    """Every variable that a function or statement reads; definitions alone do not count."""
+    uses: set[Var] = set()
+    body = where
+    if isinstance(where, Function):
+        body = where.body
+        for var in where.params:
+            for part in type_expressions(var.type):
+                add_uses(part, uses)
+        for type_ in where.return_types:
+            for part in type_expressions(type_):
+                add_uses(part, uses)
+        holder: list[Expr] = []
+        for attr in where.attrs.values():
+            if isinstance(attr, Expr):
+                holder.append(attr)
+        for expr in holder:
+            add_uses(expr, uses)
+    assert isinstance(body, Stmt)
+    for stmt in statements(body):
+        add_uses(stmt, uses)
+    return uses
+
+
+def fresh_copy(var: Var, type_: Type | None = None, name: str | None = None) -> Var:
+    """Another variable like ``var``."""
+    return Var(var.name_hint if name is None else name, var.type if type_ is None else type_, var.span)
+
+
+class Renamer(IRMutator):
+    """Puts expressions in the place of variables, and fresh variables in the place of definitions.
+
+    ``var_map`` says what stands for a variable; ``renews`` which definitions get a fresh variable (all of one variable's
+    definitions the same).
+    """
+
+    def __init__(self, var_map: dict[Var, Expr], renews: Callable[[Var], bool] = lambda _: False) -> None:
+        self.var_map.update(var_map)
+        self._renews = renews
+
+    def visit_definition(self, var: Var) -> Var:
+        if var not in self.var_map and self._renews(var):
+            if isinstance(var, IterArg):
+                init = self.visit_expr(var.initValue)
+                new: Var = IterArg(var.name_hint, self.visit_type(var.type), init, var.span)
+            else:
+                new = fresh_copy(var, self.visit_type(var.type))
+            self.var_map[var] = new
+            return new
+        return super().visit_definition(var)
+
+    def visit_assign_stmt(self, op: Any) -> Any:
+        value = self.visit_expr(op.value)
+        var = self.visit_definition(op.var)
+        return op if value is op.value and var is op.var else op.replace(var=var, value=value)
+
+
+# Bodies
+
+
+def with_comments(stmt: Stmt, leading: Sequence[str] = (), trailing: Sequence[str] = ()) -> Stmt:
+    """The statement with more comments above it and after it; the same object when there are none."""
+    if not leading and not trailing:
+        return stmt
+    return stmt.replace(
+        leading_comments=[*leading, *stmt.leading_comments], trailing_comments=[*stmt.trailing_comments, *trailing]
+    )
+
+
+def unfold(body: Stmt) -> tuple[list[Stmt], list[str]]:
+    """The statements of a body with nested sequences unfolded, and the comments at its end.
+
+    Comments at the end of a nested sequence go above the statement that follows.
+    """
+    if not isinstance(body, SeqStmts):
+        return [body], []
+    out: list[Stmt] = []
+    pending = _unfold_into(body, out, [])
+    return out, pending
+
+
+def _unfold_into(seq: SeqStmts, out: list[Stmt], pending: list[str]) -> list[str]:
+    for stmt in seq.stmts:
+        if isinstance(stmt, SeqStmts):
+            pending = _unfold_into(stmt, out, pending)
+            continue
+        out.append(with_comments(stmt, pending))
+        pending = []
+    return [*pending, *seq.trailing_comments]
+
+
+def fold(stmts: Sequence[Stmt], trailing: Sequence[str] = (), span: Span = UNKNOWN) -> Stmt:
+    """A body in normal form from its statements, with comments at its end."""
+    return with_comments(body_of(stmts, span), trailing=trailing)
+
+
+def same_stmts(left: Sequence[Stmt], right: Sequence[Stmt]) -> bool:
+    """True when both hold the same objects."""
+    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+
+
+def refold(body: Stmt, stmts: Sequence[Stmt]) -> Stmt:
+    """``body`` with other statements; the same object when they are its own."""
+    own, trailing = unfold(body)
+    return body if same_stmts(own, stmts) else fold(stmts, trailing, body.span)
+
+
+def edit_end(body: Stmt, edit: Callable[[YieldStmt | None], Sequence[Stmt]]) -> Stmt:
+    """A body whose final yield is replaced by what ``edit`` gives for it (for None where there is none: appended).
+
+    A yield at the end of a scope at the end of the body counts as the body's.
+    """
+    stmts, trailing = unfold(body)
+    last = stmts[-1] if stmts else None
+    if isinstance(last, YieldStmt):
+        return fold([*stmts[:-1], *edit(last)], trailing, body.span)
+    if isinstance(last, ScopeStmt) and final_yield(last.body) is not None:
+        return fold([*stmts[:-1], last.replace(body=edit_end(last.body, edit))], trailing, body.span)
+    return fold([*stmts, *edit(None)], trailing, body.span)
+
+
+def final_yield(body: Stmt) -> YieldStmt | None:
+    """The yield that ends a body (also inside a scope that ends it), or None."""
+    stmts = flatten_to_stmts(body)
+    last = stmts[-1] if stmts else None
+    if isinstance(last, ScopeStmt):
+        return final_yield(last.body)
+    return last if isinstance(last, YieldStmt) else None
+
+
+def append_to_yield(body: Stmt, values: Sequence[Expr], span: Span) -> Stmt:
+    """A body that also yields ``values``, after those it yields already."""
+    if not values:
+        return body
+
+    def edit(old: YieldStmt | None) -> Sequence[Stmt]:
+        return [YieldStmt(values, span)] if old is None else [old.replace(value=[*old.value, *values])]
+
+    return edit_end(body, edit)

@@ -1,0 +1,67 @@
+"""What can go wrong in a run, told in terms of the program that ran."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pypto.diagnostics import Error, InvalidTypeError, InvalidValueError
+
+
+class RunError(Error, ValueError):
+    """A program could not be run, or failed while it ran.
+
+    ``statement`` is the IR statement that failed (None when the failure is not one statement's), ``operator`` the name of its operator.
+    """
+
+    code = "run"
+
+    def __init__(
+        self,
+        message: str,
+        span: Any = None,
+        hint: str | None = None,
+        note: str | None = None,
+        *,
+        statement: Any = None,
+        operator: str | None = None,
+    ) -> None:
+        super().__init__(message, span, hint, note)
+        self.statement = statement
+        self.operator = operator
+
+
+class PoisonError(RunError):
+    """Elements that nobody has written reach a result, a branch, an index or a loop bound.
+
+    ``variable`` is the name of the value, ``element`` the index of its first bad element (empty for a scalar).
+    """
+
+    code = "poison"
+
+    def __init__(self, message: str, *, variable: str | None = None, element: tuple[int, ...] = (), **rest: Any) -> None:
+        super().__init__(message, **rest)
+        self.variable = variable
+        self.element = element
+
+
+class ArgumentError(InvalidValueError):
+    """An argument of a run does not fit its parameter."""
+
+    code = "argument"
+
+
+class ArgumentTypeError(ArgumentError, InvalidTypeError):
+    """An argument of a run is of the wrong kind or element type."""
+
+
+class PoisonUseError(Exception):
+    """Raised below generated code when a poison scalar must become a number; the run turns it into a PoisonError."""
+
+
+class Refusal(Exception):
+    """Raised below generated code for a value that the running program may not use; the text becomes the RunError's."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
