@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
 JOBS ?= 2
 
-.PHONY: demo test check bench fuzz docs format clean
+.PHONY: demo test check bench fuzz docs generate format clean
 
 demo: $(STAMP)
 	@$(BIN)/python examples/rope.py
@@ -30,6 +30,9 @@ fuzz: $(STAMP)
 
 docs: $(DOCS_STAMP)
 	$(BIN)/mkdocs build --strict
+
+generate: $(STAMP)
+	$(BIN)/python tools/generate.py
 
 format: $(STAMP)
 	$(BIN)/ruff format .

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-HEADER = '''# pypto.program: Dense
+HEADER = """# pypto.program: Dense
 import pypto.language as pl
 
 
@@ -12,7 +12,7 @@ class Dense:
     def kernel(x: pl.Tensor[[64, 64], pl.FP32], y: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]) -> pl.Tensor[[64, 64], pl.FP32]:
         a: pl.Tile[[64, 64], pl.FP32, pl.Mem.Vec] = pl.tile.load(x, [0, 0], [64, 64], [64, 64], target_memory=pl.Mem.Vec)
         b: pl.Tile[[64, 64], pl.FP32, pl.Mem.Vec] = pl.tile.load(y, [0, 0], [64, 64], [64, 64], target_memory=pl.Mem.Vec)
-'''  # noqa: E501 - printed form
+"""  # noqa: E501 - printed form
 
 _BODY = (
     "pl.tile.add({p}, {q})",

@@ -80,7 +80,9 @@ def _fill(tree: Any) -> tuple[str, dict[str, float]]:
     known = FILLS.get(name)
     if known is None:
         close = did_you_mean(name, list(FILLS))
-        raise InvalidValueError(f"unknown fill {name!r}", hint=f"did you mean {close!r}?" if close else f"one of {', '.join(FILLS)}")
+        raise InvalidValueError(
+            f"unknown fill {name!r}", hint=f"did you mean {close!r}?" if close else f"one of {', '.join(FILLS)}"
+        )
     options: dict[str, float] = {k: v for k, v in known.items() if v is not None}
     names = list(known)
     aliases = {"lo": "low", "hi": "high"}

@@ -18,7 +18,9 @@ from pypto.testing import MeaningInstrument, RoundtripInstrument, assert_roundtr
 from pypto.testing.meaning import Inputs
 
 
-def check_program(label: str, program: Program, passes: Sequence[Any], inputs: Inputs, *, seed: int = 0, execute: bool = True) -> bool:
+def check_program(
+    label: str, program: Program, passes: Sequence[Any], inputs: Inputs, *, seed: int = 0, execute: bool = True
+) -> bool:
     """Check a program and print what was held or broken; True when all holds."""
     step_name = "the program as written"
     roundtrip, meaning = RoundtripInstrument(), MeaningInstrument(inputs, seed=seed)

@@ -13,7 +13,7 @@ import numpy as np
 from pypto import __version__
 from pypto.cli.arguments import read_argument
 from pypto.cli.loading import load, split_target
-from pypto.cli.output import console, show_error, show_program, table
+from pypto.cli.output import console, show_error, show_program
 from pypto.diagnostics import Error, InternalError
 from pypto.ir.function import Function, Program
 
@@ -54,7 +54,9 @@ def cli() -> None:
 
 
 _text_option = click.option("--text", "as_text", is_flag=True, help="Read FILE as program text even without the header.")
-_passes_option = click.option("--passes", "pipeline", metavar="SPEC", help="Run these passes first, e.g. 'convert_to_ssa,simplify'.")
+_passes_option = click.option(
+    "--passes", "pipeline", metavar="SPEC", help="Run these passes first, e.g. 'convert_to_ssa,simplify'."
+)
 _signals_option = click.option(
     "--signals", type=click.Choice(["single_shot", "credit"]), default="single_shot", help="Signal protocol of collectives."
 )
@@ -70,7 +72,14 @@ _signals_option = click.option(
 @_signals_option
 @_text_option
 def show(
-    target: str, pipeline: str | None, after: str | None, concise: bool, line_length: int, no_wrap: bool, signals: str, as_text: bool
+    target: str,
+    pipeline: str | None,
+    after: str | None,
+    concise: bool,
+    line_length: int,
+    no_wrap: bool,
+    signals: str,
+    as_text: bool,
 ) -> None:
     """Print a program, as written or after passes."""
     from pypto.printer import python_print

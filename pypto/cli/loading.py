@@ -45,14 +45,18 @@ class Loaded:
                 raise LoadError(f"{self.path} has no program {name!r}", hint=hint)
             return self.programs[name]
         if not self.programs:
-            raise LoadError(f"{self.path} defines no program", hint="decorate a class with @pl.program or a function with @pl.function")
+            raise LoadError(
+                f"{self.path} defines no program", hint="decorate a class with @pl.program or a function with @pl.function"
+            )
         if len(self.programs) == 1:
             return next(iter(self.programs.values()))
         whole = [p for p in self.programs.values() if isinstance(p, Program)]
         if len(whole) == 1:
             return whole[0]
         names = ", ".join(self.programs)
-        raise LoadError(f"{self.path} defines several programs: {names}", hint=f"choose one: {self.path}:{next(iter(self.programs))}")
+        raise LoadError(
+            f"{self.path} defines several programs: {names}", hint=f"choose one: {self.path}:{next(iter(self.programs))}"
+        )
 
 
 def split_target(target: str) -> tuple[Path, str | None]:
@@ -91,7 +95,9 @@ def _import(path: Path) -> ModuleType:
     name = f"pypto_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise LoadError(f"{path} is no Python file", hint="printed programs begin with '# pypto.program:'; --text reads any file as text")
+        raise LoadError(
+            f"{path} is no Python file", hint="printed programs begin with '# pypto.program:'; --text reads any file as text"
+        )
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     folder = str(path.resolve().parent)
@@ -103,7 +109,7 @@ def _import(path: Path) -> ModuleType:
     except SyntaxError as error:
         place = {"filename": str(path), "line": error.lineno or 1, "column": error.offset or 1}
         raise LoadError(f"{path} is not valid Python: {error.msg}", place) from error
-    except Exception as error:  # noqa: BLE001 - whatever the user's file raises is reported as a failed import
+    except Exception as error:
         raise LoadError(f"importing {path} failed: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(folder)

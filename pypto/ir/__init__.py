@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from pypto.ir.attrs import AttrValue, normalize_attrs
+from pypto.ir.builder import BuilderError, IRBuilder
 from pypto.ir.dtypes import DTYPES, DataType
 from pypto.ir.enums import (
     ArgDirection,
@@ -38,9 +39,11 @@ from pypto.ir.enums import (
     is_incore_type,
     level_to_linqu_level,
 )
-from pypto.ir.expr import *  # noqa: F403
+from pypto.ir.equality import StructuralDifference, assert_structural_equal, structural_equal
+from pypto.ir.expr import *
 from pypto.ir.expr import Call, ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, index_const
 from pypto.ir.function import Function, Program
+from pypto.ir.hashing import structural_hash
 from pypto.ir.node import Node, late, walk
 from pypto.ir.op import (
     DeclaredOp,
@@ -83,9 +86,28 @@ from pypto.ir.scalar import (
     sub,
     truediv,
 )
+from pypto.ir.serialize import (
+    SerializationError,
+    deserialize,
+    deserialize_from_file,
+    serialize,
+    serialize_to_file,
+)
 from pypto.ir.span import Span
-from pypto.ir.stmt import *  # noqa: F403
-from pypto.ir.types import *  # noqa: F403
+from pypto.ir.stmt import *
+from pypto.ir.types import *
+from pypto.ir.utilities import (
+    ParentStmtAnalysis,
+    call_result_type,
+    collect_def_vars,
+    deduce_call_return_type,
+    deep_clone,
+    find_yield_stmt,
+    get_last_yield_stmt,
+    substitute_expr,
+    substitute_stmt,
+)
+from pypto.ir.visitor import IRMutator, IRVisitor
 
 DYNAMIC_DIM = -1
 """The extent that old text writes for a dimension known only at run time."""

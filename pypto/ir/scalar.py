@@ -172,12 +172,14 @@ def _binary(node: type[BinaryExpr], name: str, allowed: str) -> _Binary:
         return node(lhs, rhs, DataType.BOOL if boolean else dtype, where)
 
     build.__name__ = build.__qualname__ = name
-    build.__doc__ = f"``{node.__name__}`` of two scalars" + (
-        ", BOOL. " if boolean else ", in the wider of their element types. "
-    ) + (
-        "Raises InvalidTypeError unless both are integers."
-        if allowed == "integer"
-        else "Raises InvalidTypeError unless both are integers or both are floating-point."
+    build.__doc__ = (
+        f"``{node.__name__}`` of two scalars"
+        + (", BOOL. " if boolean else ", in the wider of their element types. ")
+        + (
+            "Raises InvalidTypeError unless both are integers."
+            if allowed == "integer"
+            else "Raises InvalidTypeError unless both are integers or both are floating-point."
+        )
     )
     return build
 

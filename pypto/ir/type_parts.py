@@ -67,12 +67,7 @@ def map_type(type_: Type, change: Callable[[Expr], Expr]) -> Type:
     assert isinstance(type_, TensorType)
     tensor_view = _map_tensor_view(type_.tensor_view, change)
     window: Any = None if type_.window_buffer is None else change(type_.window_buffer)
-    if (
-        shape is type_.shape
-        and memref is type_.memref
-        and tensor_view is type_.tensor_view
-        and window is type_.window_buffer
-    ):
+    if shape is type_.shape and memref is type_.memref and tensor_view is type_.tensor_view and window is type_.window_buffer:
         return type_
     return type(type_)._make([*shape], type_.dtype, memref, tensor_view, window)
 

@@ -210,9 +210,7 @@ class TensorView:
         pad: PadValue = PadValue.null,
     ) -> None:
         if layout is None and (len(stride) or len(valid_shape) or pad is not PadValue.null):
-            raise InvalidValueError(
-                "a TensorView with any other field needs its layout", hint="add layout=ir.TensorLayout.ND"
-            )
+            raise InvalidValueError("a TensorView with any other field needs its layout", hint="add layout=ir.TensorLayout.ND")
         self.stride: Sequence[Expr] = to_dims(stride, "stride")
         self.layout = TensorLayout.ND if layout is None else layout
         self.valid_shape: Sequence[Expr] = to_dims(valid_shape, "valid_shape")
@@ -309,9 +307,7 @@ class TileView:
         )
 
     def __hash__(self) -> int:
-        return hash(
-            (len(self.valid_shape), len(self.stride), self.blayout, self.slayout, self.fractal, self.pad, self.compact)
-        )
+        return hash((len(self.valid_shape), len(self.stride), self.blayout, self.slayout, self.fractal, self.pad, self.compact))
 
 
 class ShapedType(Type):

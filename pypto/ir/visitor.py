@@ -94,7 +94,7 @@ def _guarded(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """The overridden method of an operator, so that below a certain depth the operands are done first, from the bottom."""
 
     def visit(self: Any, op: Any) -> Any:
-        ready = self._ready
+        ready: dict[int, Any] | None = self._ready
         if ready is not None:
             done = ready.get(id(op), _MISSING)
             if done is not _MISSING:
@@ -104,10 +104,10 @@ def _guarded(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         try:
             if depth == 0 or depth % _DEEP:
                 return method(self, op)
-            self._ready = {}
+            self._ready = done_below = dict[int, Any]()
             try:
                 for below in _bottom_up(op):
-                    self._ready[id(below)] = method_of(self, below)
+                    done_below[id(below)] = method_of(self, below)
                 return method(self, op)
             finally:
                 self._ready = ready
@@ -115,7 +115,7 @@ def _guarded(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
             self._operator_depth = depth
 
     def method_of(self: Any, node: Any) -> Any:
-        find = type(self)._methods.get(type(node)) or type(self)._find(type(node))
+        find: Callable[[Any, Any], Any] = self._methods.get(node.__class__) or self._find(node.__class__)
         return find(self, node)
 
     return visit
@@ -551,7 +551,7 @@ _REWRITE_PLANS: dict[type, tuple[tuple[str, Callable[[Any, Any], Any]], ...]] = 
 
 
 def _rewrite_fields(mutator: IRMutator, op: Any) -> Any:
-    kind = type(op)
+    kind: type[Node] = op.__class__
     plan = _REWRITE_PLANS.get(kind)
     if plan is None:
         steps = ((field.name, _REWRITE[field.kind]) for field in kind.FIELDS if field.kind in _REWRITE)

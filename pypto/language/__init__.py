@@ -52,6 +52,7 @@ from pypto.language.decorators import function, inline, program
 from pypto.language.operators import Namespace, operator
 from pypto.parser import DynVar, InlineFunction, loads, loads_program, parse, parse_program
 
+
 class _ArgDirections:
     """Spellings of argument directions: ``pl.adir.input`` and so on."""
 

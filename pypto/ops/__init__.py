@@ -1,1 +1,20 @@
 """The vocabulary: every operator declared once, one file per family. Importing this package registers all of them."""
+
+from pypto.ops import (
+    binary,
+    bitwise,
+    cast,
+    compare,
+    expand,
+    indexing,
+    matmul,
+    memory,
+    patterns,
+    reduce,
+    shaping,
+    system,
+    unary,
+)
+from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, ResultSpec, op
+
+__all__ = ["Declaration", "Kind", "Lanes", "OperandError", "Param", "ResultSpec", "op"]

@@ -22,7 +22,7 @@ from pypto.ir.attrs import AttrValue, normalize_attr
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import ArgEffect, CastMode, MemorySpace, PadValue, WriteChannel
 from pypto.ir.expr import EMPTY, Call, ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, index_const, make_op_call
-from pypto.ir.op import DeclaredOp, create_internal_op_call, get_op, register_op
+from pypto.ir.op import DeclaredOp, create_internal_op_call, declared_ops, get_op, register_op
 from pypto.ir.span import UNKNOWN, Span
 from pypto.ir.types import (
     ArrayType,
@@ -102,7 +102,7 @@ class Param:
     ``stamp_as`` turns the stamping element type into another one; ``unified`` is the name the parameter has in the bare spelling (``pl.read``)
     when that differs. ``by_keyword`` prints an operand as ``name=value``; ``keyword_only`` refuses it positionally. ``placeholder`` puts an empty tuple in
     the place of an omitted operand when a later one is given. ``literal`` asks for a compile-time number. ``single`` takes one integer for a list
-    of one.
+    of one. ``shown_as_number`` prints a member of an enumeration that is stored as a number as that number, not by its name.
     """
 
     name: str
@@ -119,6 +119,7 @@ class Param:
     placeholder: bool = False
     literal: bool = False
     single: bool = False
+    shown_as_number: bool = False
     doc: str = ""
 
     @property
@@ -187,6 +188,33 @@ class ResultSpec:
     shape: tuple[int, ...]
 
 
+_OPTIONAL_FACTS: Mapping[str, Any] = {
+    "meaning": None,
+    "lanes": Lanes.ALL,
+    "short": False,
+    "memory": None,
+    "memory_inputs": EMPTY,
+    "writes": (),
+    "reads_writes": (),
+    "reads_when": EMPTY,
+    "valid_only": (),
+    "spellings": (),
+    "alias": None,
+    "fresh": False,
+    "scratch": (),
+    "indices": (),
+    "scalar_variant": None,
+    "tile_form": None,
+    "composite": False,
+    "hardware_only": False,
+    "internal_only": False,
+    "pure_types": False,
+    "promotes": False,
+    "write_channel": None,
+    "category": "",
+}
+
+
 class Declaration(DeclaredOp):
     """One operator, declared once. See :func:`op` for the fields."""
 
@@ -227,6 +255,7 @@ class Declaration(DeclaredOp):
 
     def __init__(self, name: str, **facts: Any) -> None:
         super().__init__(name)
+        facts = {**_OPTIONAL_FACTS, **facts}
         self.params: tuple[Param, ...] = tuple(facts.pop("params"))
         self.result: Rule = facts.pop("result")
         self.meaning: Callable[..., Any] | None = facts.pop("meaning")
@@ -392,10 +421,30 @@ class Declaration(DeclaredOp):
             ArityError: a required parameter is missing.
             OperandError, InvalidTypeError, InvalidValueError: what the parameter or the type rule refuses.
         """
+        args, kwargs = self.collect(bound, span)
+        if self.scalar_variant is not None and self._has_scalar_form(args):
+            other = get_op(self.scalar_variant)
+            kept = {k: v for k, v in kwargs.items() if not isinstance(other, Declaration) or k in other.keyword_params}
+            dropped = [k for k in kwargs if k not in kept]
+            if dropped:
+                raise ArityError(f"{self.name} with a scalar takes no {dropped[0]!r}", dropped[0])
+            return create_internal_op_call(other, args, kept, span)
+        for at, param in enumerate(self.operand_params[: len(args)]):
+            wanted = self.stamped_dtype(param, kwargs)
+            if wanted is not None:
+                args[at] = stamp_constant(args[at], wanted)
+        return create_internal_op_call(self, args, kwargs, span)
+
+    def _has_scalar_form(self, args: Sequence[Expr]) -> bool:
+        return any(
+            p.kind is Kind.SHAPED_OR_SCALAR and type(a.type) is ScalarType for p, a in zip(self.operand_params, args, strict=False)
+        )
+
+    def collect(self, bound: Sequence[Any], span: Span = UNKNOWN) -> tuple[list[Expr], dict[str, AttrValue]]:
+        """Operands and stored keywords from values in parameter order; raises what :meth:`build` raises but for the type rule."""
         args: list[Expr] = []
         kwargs: dict[str, AttrValue] = {}
         pending = 0
-        variant = False
         for param, value in zip(self.params, bound, strict=True):
             if not param.is_operand:
                 self._keyword(param, value, kwargs)
@@ -420,22 +469,8 @@ class Declaration(DeclaredOp):
                     raise ArityError(f"{self.name} needs {missing!r} when {param.name!r} is given", missing)
                 args.extend(MakeTuple([], span) for _ in range(pending))
                 pending = 0
-            operand = self.operand(param, value, len(args), args, span)
-            if param.kind is Kind.SHAPED_OR_SCALAR and isinstance(operand.type, ScalarType) and self.scalar_variant:
-                variant = True
-            args.append(operand)
-        if variant and self.scalar_variant is not None:
-            other = get_op(self.scalar_variant)
-            kept = {k: v for k, v in kwargs.items() if not isinstance(other, Declaration) or k in other.keyword_params}
-            dropped = [k for k in kwargs if k not in kept]
-            if dropped:
-                raise ArityError(f"{self.name} with a scalar takes no {dropped[0]!r}", dropped[0])
-            return create_internal_op_call(other, args, kept, span)
-        for at, param in enumerate(self.operand_params[: len(args)]):
-            wanted = self.stamped_dtype(param, kwargs)
-            if wanted is not None:
-                args[at] = stamp_constant(args[at], wanted)
-        return create_internal_op_call(self, args, kwargs, span)
+            args.append(self.operand(param, value, len(args), args, span))
+        return args, kwargs
 
     def stamped_dtype(self, param: Param, kwargs: Mapping[str, AttrValue]) -> DataType | None:
         """The element type that the scalar operand of ``param`` must have, where a keyword or the declaration says so."""
@@ -666,15 +701,35 @@ _KIND_TYPES: dict[Kind, tuple[type[Type], ...]] = {
 }
 
 
+_EITHER = frozenset((Kind.SHAPED, Kind.SHAPED_OR_SCALAR))
+
+
+def _kind_hint(declaration: Declaration, arg: Expr) -> str | None:
+    """The likely mending of an operand of the wrong kind."""
+    if isinstance(arg.type, ScalarType) and declaration.scalar_variant is not None:
+        return f"did you mean {public_name(get_op(declaration.scalar_variant))}?"
+    if isinstance(arg.type, TileType | TensorType):
+        space = "tile" if isinstance(arg.type, TileType) else "tensor"
+        for full in declared_ops():
+            if isinstance(full, Declaration) and full.scalar_variant == declaration.name and full.namespace == space:
+                return f"did you mean {public_name(full)}?"
+        if space == "tensor" and declaration.namespace == "tile":
+            return "load it first: pl.load(...)"
+    return None
+
+
 def check_operand_kind(declaration: Declaration, param: Param, arg: Expr, at: int) -> None:
     """Refuse an operand of another kind than the parameter takes, and an entry of an index list that is no integer scalar."""
     wanted = _KIND_TYPES[param.kind]
-    if not isinstance(arg.type, wanted):
+    other = {"tile": TensorType, "tensor": TileType}.get(declaration.namespace) if param.kind in _EITHER else None
+    if not isinstance(arg.type, wanted) or (other is not None and isinstance(arg.type, other)):
+        what = param.kind.value
+        if other is not None:
+            what = what.replace("Tensor, Tile or", "Tile or").replace("Tensor or ", "")
+            what = what if other is TensorType else what.replace("Tile", "Tensor")
         raise OperandTypeError(
-            f"{declaration.name} takes a {param.kind.value} as {param.name!r}, got {describe_type(arg.type)}", at
+            f"{declaration.name} takes a {what} as {param.name!r}, got {describe_type(arg.type)}", at, _kind_hint(declaration, arg)
         )
-    if param.kind is Kind.SHAPED and declaration.namespace == "tile" and not isinstance(arg.type, TileType):
-        raise OperandTypeError(f"{declaration.name} takes a Tile as {param.name!r}, got {describe_type(arg.type)}", at)
     if param.kind is Kind.TUPLE and isinstance(arg, MakeTuple):
         for element in arg.elements:
             type_: Any = element.type
@@ -902,3 +957,9 @@ def op(
     )
     register_op(declaration)
     return declaration
+
+
+def default_facts() -> dict[str, Any]:
+    """What :func:`op` takes for the facts that are left out, for subclasses of :class:`Declaration` that are no registry entries."""
+    parameters = inspect.signature(op).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}

@@ -16,7 +16,7 @@ from pypto.ir.enums import CastMode
 from pypto.ir.expr import Expr
 from pypto.ir.span import UNKNOWN, Span
 from pypto.ir.types import Type
-from pypto.ops.declare import Declaration, Kind, Param, check_operand_kind
+from pypto.ops.declare import Declaration, Kind, Param, check_operand_kind, default_facts
 
 
 class ScalarForm(Declaration):
@@ -25,7 +25,8 @@ class ScalarForm(Declaration):
     __slots__ = ("builder", "paths")
 
     def __init__(self, name: str, params: Sequence[Param], builder: Callable[..., Expr], doc: str, paths: Sequence[str]) -> None:
-        super().__init__(name, params=params, result=_type_of_node, doc=doc, internal_only=True)
+        facts = {**default_facts(), "params": params, "result": _type_of_node, "doc": doc, "internal_only": True}
+        super().__init__(name, **facts)
         self.builder = builder
         self.paths = tuple(paths)
 

@@ -6,7 +6,7 @@ import inspect
 import io
 import re
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -78,9 +78,38 @@ def docstring_lines(text: str) -> list[str]:
     return inspect.cleandoc(text).split("\n") if text.strip() else []
 
 
-def take(comments: Mapping[int, Comment], first: int, end: int, indent: int = 0) -> Iterator[str]:
-    """The comments on lines ``first`` to before ``end`` that stand alone at column ``indent`` or beyond, or share a line with code."""
+def take(comments: dict[int, Comment], first: int, end: int) -> list[str]:
+    """Remove and return the comments on lines ``first`` to before ``end``."""
+    taken: list[str] = []
+    for line in range(first, end):
+        comment = comments.pop(line, None)
+        if comment is not None:
+            taken.append(comment.text)
+    return taken
+
+
+def take_trailing(comments: dict[int, Comment], first: int, end: int, indent: int) -> list[str]:
+    """Remove and return the comments on lines ``first`` to before ``end``, up to the first that stands left of column ``indent``."""
+    taken: list[str] = []
     for line in range(first, end):
         comment = comments.get(line)
-        if comment is not None and (not comment.alone or comment.column >= indent):
-            yield comment.text
+        if comment is not None:
+            if comment.column < indent:
+                break
+            taken.append(comments.pop(line).text)
+    return taken
+
+
+def header_end(lines: Sequence[str], first: int, body: int) -> int:
+    """The last line of the head of a compound statement that begins on line ``first`` and whose body begins on line ``body``."""
+    line = body - 1
+    while line > first and (not (text := lines[line - 1].strip()) or text[0] == "#"):
+        line -= 1
+    return max(line, first)
+
+
+def next_code_line(lines: Sequence[str], line: int) -> int:
+    """The first line from ``line`` on that holds code, else the one after the last."""
+    while line <= len(lines) and (not (text := lines[line - 1].strip()) or text[0] == "#"):
+        line += 1
+    return line

@@ -68,7 +68,6 @@ class Environment:
         "is_text",
         "memrefs",
         "program",
-        "shadowed_prefixes",
         "source",
         "static_texts",
         "strict",
@@ -101,7 +100,22 @@ class Environment:
         self.static_texts: dict[str, Any] = {}
         self.callees: dict[str, Any] = {}
         self.constants: dict[str, Any] = {}
-        self.shadowed_prefixes: set[str] = set()
+
+    def beside(self, source: Any, closure: Mapping[str, Any]) -> Environment:
+        """The surroundings of a helper that is spliced in here: its own source and names, the same program and dimensions."""
+        other = Environment(
+            source,
+            closure,
+            is_text=self.is_text,
+            strict=self.strict,
+            prefixes={name: prefix for name, prefix in self._prefixes.items() if prefix is not None},
+            bare=self.bare,
+            program=self.program,
+        )
+        other.dynamic = self.dynamic
+        other.memrefs = self.memrefs
+        other.undeclared = self.undeclared
+        return other
 
     def value(self, name: str) -> Any:
         """The Python value a name has around the body, or NOTHING."""
@@ -123,6 +137,10 @@ class Environment:
             found = _DEFAULT_PREFIXES.get(name)
         prefixes[name] = found
         return found
+
+    def set_prefix(self, name: str, prefix: str) -> None:
+        """Make ``name.`` a prefix of the language."""
+        self._prefixes[name] = prefix
 
     def dynamic_var(self, dimension: DynVar) -> Var:
         """The IR variable of a dynamic dimension: one for each name in a program."""

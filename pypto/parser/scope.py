@@ -61,15 +61,6 @@ def restore(block: Block, names: Names) -> None:
             names[name] = before
 
 
-def hand_up(block: Block) -> None:
-    """Let the parent block know the names that were assigned in ``block``."""
-    parent = block.parent
-    if parent is not None:
-        saved = parent.saved
-        for name, before in block.saved.items():
-            saved.setdefault(name, before)
-
-
 def merge_branches(before: Names, then_names: Names, else_names: Names, line: int) -> Names:
     """The bindings after a branch without yields, from those that its two arms leave."""
     merged: Names = {}

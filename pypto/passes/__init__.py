@@ -5,10 +5,13 @@ Every pass that exists is reachable as a factory under its snake_case name: ``pa
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from pypto.diagnostics import Diagnostic
+from pypto.passes.strategy import DEFAULT_ORDER
 
 # The names of this package by the module they live in; each module is imported when first asked for.
 _MODULES: dict[str, tuple[str, ...]] = {
@@ -73,6 +76,18 @@ def __getattr__(name: str) -> Any:
         return factory
     message, hint = registry.unknown_pass_text(name)
     raise AttributeError(f"module 'pypto.passes': {message}" + (f"; {hint}" if hint else ""))
+
+
+class _Package(ModuleType):
+    """This package. A pass lives in a module of its own name; that name here stays the factory when the module is imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and name in DEFAULT_ORDER:
+            return
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

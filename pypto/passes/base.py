@@ -58,9 +58,7 @@ class Pass:
 
     def get_properties(self) -> PassProperties:
         """All three property sets."""
-        return PassProperties(
-            self.get_required_properties(), self.get_produced_properties(), self.get_invalidated_properties()
-        )
+        return PassProperties(self.get_required_properties(), self.get_produced_properties(), self.get_invalidated_properties())
 
     def get_required_properties(self) -> IRPropertySet:
         """What the input must have."""

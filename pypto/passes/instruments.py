@@ -116,9 +116,7 @@ class DumpInstrument(PassInstrument):
     Warnings found after a pass go to a ``.log`` file beside its stage. The directory is made when it does not exist.
     """
 
-    def __init__(
-        self, output_dir: str | Path, level: PassDumpLevel = PassDumpLevel.CONCISE, prefix: str = "pl"
-    ) -> None:
+    def __init__(self, output_dir: str | Path, level: PassDumpLevel = PassDumpLevel.CONCISE, prefix: str = "pl") -> None:
         super().__init__()
         self.output_dir = Path(output_dir)
         self.level = PassDumpLevel(level)

@@ -13,7 +13,7 @@ from pypto.passes.context import PassContext
 from pypto.passes.instruments import DumpInstrument
 from pypto.passes.pipeline import PassPipeline
 from pypto.passes.pipeline_text import option_parameters, parse_pipeline
-from pypto.passes.registry import DEFAULT_ORDER, find_pass, snake_name
+from pypto.passes.registry import find_pass, snake_name
 from pypto.passes.settings import (
     DiagnosticCheckSet,
     MemoryPlanner,
@@ -22,6 +22,7 @@ from pypto.passes.settings import (
     get_default_diagnostic_phase,
     get_default_verification_level,
 )
+from pypto.passes.strategy import DEFAULT_ORDER
 
 _SKIPPED: Mapping[MemoryPlanner, frozenset[str]] = {
     MemoryPlanner.PYPTO: frozenset(("lower_pipeline_to_slots",)),

@@ -21,7 +21,7 @@ from pypto.ops.declare import Declaration
 
 
 class ConversionContext:
-    """What a conversion writes with: ``let`` gives a value a name, ``emit`` adds a statement, ``call`` makes a typed operator call."""
+    """What a conversion writes with: ``let`` names a value, ``emit`` adds a statement, ``call`` makes a typed operator call."""
 
     def __init__(self, span: Span = UNKNOWN) -> None:
         self.span = span
@@ -74,9 +74,7 @@ class _Entry:
 _CONVERSIONS: dict[str, _Entry] = {}
 
 
-def op_conversion(
-    from_op: str, *, loads_itself: bool = False, keeps: int | None = None
-) -> Callable[[Conversion], Conversion]:
+def op_conversion(from_op: str, *, loads_itself: bool = False, keeps: int | None = None) -> Callable[[Conversion], Conversion]:
     """Register the decorated function as the conversion of ``from_op``.
 
     Args:

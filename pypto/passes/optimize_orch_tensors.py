@@ -13,7 +13,7 @@ from pypto.passes.registry import register_pass
 @register_pass
 @dataclass(frozen=True)
 class OptimizeOrchTensors(Pass):
-    """Rewrites tensors that orchestration passes between kernels; none of its patterns is built yet, so programs come back unchanged."""
+    """Rewrites tensors that orchestration passes between kernels; it knows no pattern yet, so programs come back unchanged."""
 
     REQUIRED = (IRProperty.SplitIncoreOrch, IRProperty.IncoreTileOps)
     PRODUCED = (IRProperty.SplitIncoreOrch, IRProperty.IncoreTileOps)

@@ -54,7 +54,8 @@ def parse_pipeline(text: str) -> PassPipeline:
     from lark import UnexpectedInput
 
     try:
-        tree: Any = _grammar().parse(text)
+        grammar: Any = _grammar()
+        tree: Any = grammar.parse(text)
     except UnexpectedInput as error:
         raise _syntax_error(text, error) from None
     return PassPipeline(_Reader(text).read_pass(item) for item in tree.children)
@@ -63,7 +64,8 @@ def parse_pipeline(text: str) -> PassPipeline:
 def _syntax_error(text: str, error: Any) -> PipelineTextError:
     lines = text.splitlines() or [""]
     line, column = error.line, error.column
-    if line is None or line < 1:
+    at_end = getattr(getattr(error, "token", None), "type", "") == "$END"
+    if at_end or line is None or line < 1:
         line, column = len(lines), len(lines[-1]) + 1
     shown = lines[line - 1][column - 1 : column] if line <= len(lines) else ""
     message = f"unexpected {shown!r} in a pipeline text" if shown else "the pipeline text ends too early"
@@ -83,9 +85,7 @@ class _Reader:
 
     def fail(self, message: str, token: Token, hint: str | None = None) -> PipelineTextError:
         line, column = token.line or 1, token.column or 1
-        return PipelineTextError(
-            message, Place(FILENAME, line, column, line, column + len(token)), hint, source_lines=self.lines
-        )
+        return PipelineTextError(message, Place(FILENAME, line, column, line, column + len(token)), hint, source_lines=self.lines)
 
     def read_pass(self, tree: Any) -> Pass:
         name, *options = tree.children
@@ -241,7 +241,7 @@ def value_to_text(value: Any) -> str:
         plain = value.isidentifier() and value.isascii() and value.lower() != "none"
         return value if plain else repr(value)
     if isinstance(value, list | tuple):
-        items: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
+        items = typing.cast("Sequence[Any]", value)
         return "[" + ",".join(map(value_to_text, items)) + "]"
     raise InvalidValueError(f"the option value {value!r} has no spelling in a pipeline text")
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pypto.ir.expr import Expr, IterArg, Var
 from pypto.ir.function import Function
 from pypto.ir.node import FieldKind, Node
 from pypto.ir.span import UNKNOWN, Span
-from pypto.ir.stmt import ScopeStmt, SeqStmts, Stmt, YieldStmt, body_of, flatten_to_stmts
+from pypto.ir.stmt import (
+    BreakStmt,
+    ContinueStmt,
+    IfStmt,
+    ScopeStmt,
+    SeqStmts,
+    Stmt,
+    YieldStmt,
+    flatten_to_stmts,
+)
 from pypto.ir.type_parts import is_closed, type_expressions
 from pypto.ir.types import Type
 from pypto.ir.visitor import IRMutator
@@ -47,7 +56,7 @@ def _push_read(node: Node, stack: list[Expr]) -> None:
                 if isinstance(attr, Expr):
                     stack.append(attr)
                 elif isinstance(attr, list):
-                    items: list[Any] = attr
+                    items = cast("list[Any]", attr)
                     stack.extend(item for item in items if isinstance(item, Expr))
 
 
@@ -137,12 +146,17 @@ class Renamer(IRMutator):
     """Puts expressions in the place of variables, and fresh variables in the place of definitions.
 
     ``var_map`` says what stands for a variable; ``renews`` which definitions get a fresh variable (all of one variable's
-    definitions the same).
+    definitions the same). With ``copies`` every statement becomes another object, so that two copies of a body share none.
     """
 
-    def __init__(self, var_map: dict[Var, Expr], renews: Callable[[Var], bool] = lambda _: False) -> None:
+    def __init__(self, var_map: dict[Var, Expr], renews: Callable[[Var], bool] = lambda _: False, copies: bool = False) -> None:
         self.var_map.update(var_map)
         self._renews = renews
+        self._copies = copies
+
+    def visit_stmt(self, op: Stmt) -> Stmt:
+        new = super().visit_stmt(op)
+        return new.replace() if new is op and self._copies else new
 
     def visit_definition(self, var: Var) -> Var:
         if var not in self.var_map and self._renews(var):
@@ -176,39 +190,45 @@ def with_comments(stmt: Stmt, leading: Sequence[str] = (), trailing: Sequence[st
 def unfold(body: Stmt) -> tuple[list[Stmt], list[str]]:
     """The statements of a body with nested sequences unfolded, and the comments at its end.
 
-    Comments at the end of a nested sequence go above the statement that follows.
+    Comments at the end of a statement or sequence inside go above the statement that follows.
     """
-    if not isinstance(body, SeqStmts):
-        return [body], []
     out: list[Stmt] = []
     pending = _unfold_into(body, out, [])
     return out, pending
 
 
-def _unfold_into(seq: SeqStmts, out: list[Stmt], pending: list[str]) -> list[str]:
-    for stmt in seq.stmts:
-        if isinstance(stmt, SeqStmts):
-            pending = _unfold_into(stmt, out, pending)
-            continue
-        out.append(with_comments(stmt, pending))
-        pending = []
-    return [*pending, *seq.trailing_comments]
+def _unfold_into(stmt: Stmt, out: list[Stmt], pending: list[str]) -> list[str]:
+    if isinstance(stmt, SeqStmts):
+        for inner in stmt.stmts:
+            if pending or inner.trailing_comments or isinstance(inner, SeqStmts):
+                pending = _unfold_into(inner, out, pending)
+            else:
+                out.append(inner)
+        return [*pending, *stmt.trailing_comments] if stmt.trailing_comments else pending
+    if pending or stmt.trailing_comments:
+        trailing = stmt.trailing_comments
+        stmt = stmt.replace(leading_comments=[*pending, *stmt.leading_comments], trailing_comments=[])
+        pending = [*trailing]
+    out.append(stmt)
+    return pending
 
 
 def fold(stmts: Sequence[Stmt], trailing: Sequence[str] = (), span: Span = UNKNOWN) -> Stmt:
-    """A body in normal form from its statements, with comments at its end."""
-    return with_comments(body_of(stmts, span), trailing=trailing)
+    """A body in normal form from statements and sequences, with comments at its end."""
+    flat, pending = unfold(SeqStmts(stmts))
+    body = flat[0] if len(flat) == 1 else SeqStmts(flat, span)
+    return with_comments(body, trailing=[*pending, *trailing])
 
 
-def same_stmts(left: Sequence[Stmt], right: Sequence[Stmt]) -> bool:
-    """True when both hold the same objects."""
-    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+def comment(lines: Sequence[str]) -> list[Stmt]:
+    """Comments as something that stands among statements until :func:`fold` puts them in their place."""
+    return [with_comments(SeqStmts([]), trailing=lines)] if lines else []
 
 
-def refold(body: Stmt, stmts: Sequence[Stmt]) -> Stmt:
-    """``body`` with other statements; the same object when they are its own."""
-    own, trailing = unfold(body)
-    return body if same_stmts(own, stmts) else fold(stmts, trailing, body.span)
+def listed(body: Stmt) -> list[Stmt]:
+    """The statements of a body, the comments at its end among them as :func:`comment` gives them."""
+    stmts, trailing = unfold(body)
+    return [*stmts, *comment(trailing)]
 
 
 def edit_end(body: Stmt, edit: Callable[[YieldStmt | None], Sequence[Stmt]]) -> Stmt:
@@ -243,3 +263,13 @@ def append_to_yield(body: Stmt, values: Sequence[Expr], span: Span) -> Stmt:
         return [YieldStmt(values, span)] if old is None else [old.replace(value=[*old.value, *values])]
 
     return edit_end(body, edit)
+
+
+def has_jump(body: Stmt, kinds: tuple[type[Stmt], ...] = (BreakStmt, ContinueStmt)) -> bool:
+    """True when a break or continue of the loop around ``body`` is in it."""
+    for stmt in flatten_to_stmts(body):
+        if isinstance(stmt, kinds):
+            return True
+        if isinstance(stmt, IfStmt | ScopeStmt) and any(has_jump(inner, kinds) for inner in bodies(stmt)):
+            return True
+    return False

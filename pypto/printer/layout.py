@@ -32,7 +32,7 @@ from pypto.printer.pieces import (
 INDENT = "    "
 
 DEEPEST = 180
-"""Statements nested deeper than this stay on one line; Python itself refuses 200."""
+"""Statements nested deeper than this stay on one line; Python itself refuses 200. Splits inside splits go no deeper either."""
 
 
 def width_of(text: str) -> int:
@@ -54,6 +54,7 @@ class _Token:
         "kind",
         "opening",
         "priority",
+        "soft",
         "space",
         "text",
     )
@@ -65,6 +66,7 @@ class _Token:
         self.priority = priority
         self.bracket = bracket
         self.atom = False
+        self.soft = False
         self.opening: _Token | None = None
         self.depth = 0
         self.hug = False
@@ -73,6 +75,7 @@ class _Token:
     def copy(self) -> _Token:
         other = _Token(self.text, self.space, self.kind, self.priority, self.bracket)
         other.atom = self.atom
+        other.soft = self.soft
         other.hug = self.hug
         return other
 
@@ -96,12 +99,25 @@ class _CannotSplit(Exception):
 class _Line:
     """A run of tokens that may become a physical line, and the delimiters and soft brackets outside its inner brackets."""
 
-    __slots__ = ("_for_depths", "_level", "_open", "_previous", "delimiters", "depth", "explode", "inside", "soft", "tokens")
+    __slots__ = (
+        "_for_depths",
+        "_level",
+        "_open",
+        "_previous",
+        "delimiters",
+        "depth",
+        "explode",
+        "inside",
+        "magic",
+        "soft",
+        "tokens",
+    )
 
     def __init__(self, depth: int, inside: bool) -> None:
         self.depth = depth
         self.inside = inside
         self.explode = False
+        self.magic = False
         self.tokens: list[_Token] = []
         self.delimiters: dict[_Token, int] = {}
         self.soft: list[_Token] = []
@@ -114,7 +130,18 @@ class _Line:
         """Add a token; lines inside brackets always keep track of their delimiters, others where asked."""
         if self.inside or track:
             self._mark(token)
+            if token.kind == CLOSE and self.tokens and self.tokens[-1].kind == COMMA and self._is_magic(token):
+                self.magic = True
         self.tokens.append(token)
+
+    def _is_magic(self, closing: _Token) -> bool:
+        """Whether the comma before a closing bracket asks for one element a line; that of a tuple of one does not."""
+        opening = closing.opening
+        if closing.bracket == "{":
+            return True
+        if closing.bracket == "[" and (opening is None or opening.atom):
+            return True
+        return opening is not None and not _is_one_sequence(self.tokens, len(self.tokens), closing)
 
     def _mark(self, token: _Token) -> None:
         kind = token.kind
@@ -191,10 +218,40 @@ def lay_out(pieces: Sequence[str], depth: int, width: int) -> list[str]:
     tokens, nesting = _tokens(pieces)
     if nesting > DEEPEST:
         return [INDENT * depth + "".join(pieces)]
-    line = _Line(depth, False)
+    layout = _Layout(width)
+    lines = layout.statement(tokens, depth)
+    shown = [line.text(hug=True) for line in lines]
+    # A comma that the layout adds makes black keep the elements apart from then on, which can change where the rest breaks.
+    for _ in range(4):
+        if not any(token.added for line in lines for token in line.tokens):
+            break
+        lines = layout.statement(_settled(lines), depth)
+        before, shown = shown, [line.text(hug=True) for line in lines]
+        if shown == before:
+            break
+    return shown
+
+
+def _settled(lines: Sequence[_Line]) -> list[_Token]:
+    """The tokens of a finished layout as those of a new statement: added commas are there to stay, soft brackets soft again."""
+    tokens = [token for line in lines for token in line.tokens]
+    commas: list[bool] = []
+    pairs: list[_Token] = []
     for token in tokens:
-        line.append(token, True)
-    return [part.text(hug=True) for part in _Layout(width).transform(line, False)]
+        token.added = False
+        if token.kind == OPEN:
+            pairs.append(token)
+            commas.append(False)
+        elif token.kind == COMMA and commas:
+            commas[-1] = True
+        elif token.kind == CLOSE:
+            opening, holds_commas = pairs.pop(), commas.pop()
+            if opening.soft and opening.text:
+                if holds_commas and opening is not tokens[0] and not (tokens[0].kind == FOR and opening is tokens[1]):
+                    opening.soft = token.soft = False
+                else:
+                    opening.text = token.text = ""
+    return tokens
 
 
 def _tokens(pieces: Sequence[str]) -> tuple[list[_Token], int]:
@@ -209,6 +266,7 @@ def _tokens(pieces: Sequence[str]) -> tuple[list[_Token], int]:
                 opens = piece is SOFT_OPEN
                 token = _Token("", space, OPEN if opens else CLOSE, 0, "(")
                 token.atom = opens
+                token.soft = True
                 operand = piece is SOFT_CLOSE
             else:
                 token = _Token(piece, space, WORD, 0, "")
@@ -234,9 +292,17 @@ def _tokens(pieces: Sequence[str]) -> tuple[list[_Token], int]:
 class _Layout:
     def __init__(self, width: int) -> None:
         self.width = width
+        self.level = 0
 
     def fits(self, line: _Line) -> bool:
         return width_of(line.text()) <= self.width
+
+    def statement(self, tokens: Sequence[_Token], depth: int) -> list[_Line]:
+        """The lines of a whole statement."""
+        line = _Line(depth, False)
+        for token in tokens:
+            line.append(token, True)
+        return self.transform(line, False)
 
     # -- the driver ------------------------------------------------------------------------------------------------------
 
@@ -245,20 +311,26 @@ class _Layout:
         text = line.text()
         hugged = line.text(hug=True) if any(t.hug for t in line.tokens) else text
         splitters: tuple[_Splitter, ...]
-        if not line.explode and width_of(hugged) <= self.width:
+        if not line.explode and not line.magic and width_of(hugged) <= self.width:
             return [line]
-        if line.tokens[0].kind == DEF:
+        if line.tokens[0].kind == DEF and not _keeps_result_apart(line):
             splitters = (_Layout.split_left,)
         elif line.inside:
             splitters = (_Layout.split_delimiters, _Layout.split_right)
         else:
             splitters = (_Layout.split_right,)
-        for splitter in splitters:
-            try:
-                return self.run(line, splitter, forced, text)
-            except _CannotSplit:
-                continue
-        return [line]
+        if self.level > DEEPEST:
+            return [line]
+        self.level += 1
+        try:
+            for splitter in splitters:
+                try:
+                    return self.run(line, splitter, forced, text)
+                except _CannotSplit:
+                    continue
+            return [line]
+        finally:
+            self.level -= 1
 
     def run(self, line: _Line, splitter: _Splitter, forced: bool, text: str) -> list[_Line]:
         """Split and transform the parts; where the first line is still too long, see whether writing the soft brackets helps."""
@@ -334,7 +406,8 @@ class _Layout:
     def trailers_to_omit(self, line: _Line) -> Iterator[Set[_Token]]:
         """Growing sets of closing brackets from the right that could stay on one line, the empty set first."""
         omit: set[_Token] = set()
-        yield omit
+        if not line.magic:
+            yield omit
         length = 4 * line.depth
         opening: _Token | None = None
         closing: _Token | None = None
@@ -372,11 +445,7 @@ class _Layout:
         """True for a bracket pair with a trailing comma that is not the comma of a tuple of one."""
         if not at or tokens[at - 1].kind != COMMA or closing.opening is None:
             return False
-        if closing.bracket != "(":
-            return True
-        start = tokens.index(closing.opening)
-        commas = sum(1 for t in tokens[start + 1 : at] if t.kind == COMMA and t.depth == closing.depth + 1)
-        return commas > 1
+        return closing.bracket != "(" or not _is_one_sequence(tokens, at, closing)
 
     def split_at_last(self, line: _Line, forced: bool, omit: Set[_Token]) -> list[_Line]:
         return self.without_soft(self.cut_at_last(line, omit), line, forced, omit)
@@ -435,7 +504,11 @@ class _Layout:
     @staticmethod
     def wants_comma(body: list[_Token], opening: _Token) -> bool:
         """A single parameter on a line of its own gets a comma; a result type does not, nor do several parameters here."""
-        return opening.bracket == "(" and not opening.atom and not any(t.kind == COMMA and t.depth == opening.depth + 1 for t in body)
+        return (
+            opening.bracket == "("
+            and not opening.atom
+            and not any(t.kind == COMMA and t.depth == opening.depth + 1 for t in body)
+        )
 
     @staticmethod
     def must_explode(body: _Line, opening: _Token) -> bool:
@@ -471,6 +544,8 @@ class _Layout:
         if not any(t.kind in (OPEN, CLOSE) for t in head[:-1]):
             return True
         if width_of(cut.head.text()) > self.width - 1:
+            return True
+        if cut.head.magic:
             return True
         equals = sum(1 for t in head if t.kind == EQUAL)
         other_equals = sum(1 for t in other.head.tokens if t.kind == EQUAL)
@@ -550,6 +625,33 @@ class _Layout:
                 current.append(comma)
             lines.append(current)
         return lines
+
+
+def _is_one_sequence(tokens: Sequence[_Token], end: int, closing: _Token) -> bool:
+    """Whether what is between a closing bracket, at ``end``, and its opening one is a tuple of one, or arguments without a comma."""
+    opening = closing.opening
+    depth = closing.depth + 1
+    most = 1 if opening is not None and opening.atom else 0
+    commas = 0
+    for at in range(end - 1, -1, -1):
+        token = tokens[at]
+        if token is opening:
+            return commas <= most
+        if token.kind == COMMA and token.depth == depth:
+            commas += 1
+    return False
+
+
+def _keeps_result_apart(line: _Line) -> bool:
+    """Whether a function header has a result type that ends in a comma, which then is what is split."""
+    tokens = line.tokens
+    start = next((at for at, token in enumerate(tokens) if token.text == "->"), len(tokens))
+    result = _Line(line.depth, False)
+    part = [token for token in tokens[start + 1 :] if token.text != ":"]
+    tracked = _inside_matching(part)
+    for token in part:
+        result.append(token, token in tracked)
+    return result.magic
 
 
 def _can_be_split(line: _Line) -> bool:

@@ -4,9 +4,9 @@ Distinct variables get distinct names. Within a function the order is parameters
 kept; of several with one hint the first keeps it and the others get ``_1``, ``_2`` ... Names that the text needs for something else
 (Python's keywords, ``pl``, ``pld``, ``self``, functions called by bare name) are never given to a variable.
 
-Variables that types mention but no function defines (dynamic dimensions) are declared at the top of the text and have one name in the
-whole program; so have parameters that a signature mentions. Allocations that are not defined in the text are named in quotes where they occur; their
-names are unique in the program as well.
+Variables that types mention but no function defines (dynamic dimensions) are declared at the top of the text and have one name in the whole
+program; so have parameters that a signature mentions. Allocations that are not defined in the text are named in quotes where they occur;
+their names are unique in the program as well.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pypto.ir.expr import (
     ConstInt,
     Expr,
     IterArg,
+    MakeTuple,
     MemRef,
     Submit,
     TupleGetItemExpr,
@@ -40,7 +41,6 @@ from pypto.ir.stmt import (
     IfStmt,
     ScopeStmt,
     SeqStmts,
-    Stmt,
     WhileStmt,
 )
 from pypto.ir.type_parts import is_closed, type_expressions
@@ -83,26 +83,24 @@ class FunctionScan:
     def node(self, root: Node) -> FunctionScan:
         """Scan statements and expressions, in reading order."""
         stack: list[Node | tuple[Var, ...]] = [root]
-        defined, seen_types = self.defined, set[int]()
+        defined = self.defined
+        seen_types: set[int] = set()
         while stack:
             current = stack.pop()
-            kind = type(current)
-            if kind is tuple:
-                for var in current:  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType]
-                    defined[var] = None  # pyright: ignore[reportUnknownArgumentType, reportArgumentType]
-                    self._type(var.type, self.dims)  # pyright: ignore
-                continue
-            assert isinstance(current, Node)
-            if kind is AssignStmt:
-                var = current.var  # pyright: ignore
-                defined[var] = None  # pyright: ignore
-                type_ = var.type  # pyright: ignore
-                if id(type_) not in seen_types:  # pyright: ignore
-                    seen_types.add(id(type_))  # pyright: ignore
-                    self._type(type_, self.dims)  # pyright: ignore
-                self.expr(current.value)  # pyright: ignore
-            elif kind is SeqStmts:
-                stack.extend(reversed(current.stmts))  # pyright: ignore
+            if type(current) is AssignStmt:
+                var = current.var
+                defined[var] = None
+                type_ = var.type
+                if id(type_) not in seen_types:
+                    seen_types.add(id(type_))
+                    self._type(type_, self.dims)
+                self.expr(current.value)
+            elif isinstance(current, tuple):
+                for var in current:
+                    defined[var] = None
+                    self._type(var.type, self.dims)
+            elif isinstance(current, SeqStmts):
+                stack.extend(reversed(current.stmts))
             elif isinstance(current, Expr):
                 self.expr(current)
             else:
@@ -148,28 +146,30 @@ class FunctionScan:
         stack.append(loop.body)
 
     def expr(self, root: Expr) -> None:
-        """Scan an expression, without recursion."""
-        uses = self.uses
+        """Scan an expression, without recursion. Variables that are defined already need no second look."""
+        defined, uses = self.defined, self.uses
         stack: list[Expr] = [root]
         while stack:
             current = stack.pop()
-            kind = type(current)
-            if kind is Var or kind is IterArg:
-                if current not in uses:
-                    uses[current] = None  # pyright: ignore[reportArgumentType]
-                    self._type(current.type, self.dims)
-            elif kind is ConstInt or kind is ConstFloat or kind is ConstBool:
-                pass
-            elif isinstance(current, Call):
+            if type(current) is Call:
                 if current.op.is_function:
                     self.callees[current.op.name] = None
-                stack.extend(reversed(current.args))
+                for arg in current.args:
+                    if not (type(arg) is Var and arg in defined):
+                        stack.extend(reversed(current.args))
+                        break
                 if current.attrs:
                     for value in current.attrs.values():
                         self._attr(value)
                 if current.kwargs:
                     for value in current.kwargs.values():
                         self._attr(value)
+            elif type(current) is Var or type(current) is IterArg:
+                if current not in defined and current not in uses:
+                    uses[current] = None
+                    self._type(current.type, self.dims)
+            elif isinstance(current, ConstInt | ConstFloat | ConstBool):
+                pass
             elif isinstance(current, BinaryExpr):
                 stack.append(current.right)
                 stack.append(current.left)
@@ -177,6 +177,8 @@ class FunctionScan:
                 stack.append(current.operand)
             elif isinstance(current, TupleGetItemExpr):
                 stack.append(current.tuple)
+            elif isinstance(current, MakeTuple):
+                stack.extend(reversed(current.elements))
             elif isinstance(current, MemRef | WindowBuffer):
                 self._part(current, self.dims)
             else:
@@ -243,7 +245,7 @@ class ProgramNames:
                 reserved.update(scan.callees)
             taken.update(var.name_hint for var in scan.defined if var not in scan.dims)
         self.dynamic: Names = {}
-        pick_names(dims, reserved, self.dynamic)
+        pick_names(dims, {*reserved, getattr(root, "name", "")}, self.dynamic)
         self._reserved = reserved | set(self.dynamic.values())
         outside: dict[Var, None] = {}
         for scan in scans:
@@ -254,6 +256,14 @@ class ProgramNames:
     def of_function(self, function: Function) -> Names:
         """The names inside a function; those that types quote are in it too."""
         return self._of_scan(self._scans[id(function)], is_function=True)
+
+    def defined_in(self, function: Function) -> dict[Var, None]:
+        """The variables that a function defines, its parameters included."""
+        return self._scans[id(function)].defined
+
+    def callees_of(self, function: Function) -> list[str]:
+        """The names of the functions that a function calls, sorted."""
+        return sorted(self._scans[id(function)].callees)
 
     def of_node(self, root: Node) -> Names:
         """The names inside statements or an expression that stand alone."""
@@ -285,9 +295,7 @@ class ProgramNames:
         return names
 
 
-def pick_names(
-    variables: Iterable[Var], reserved: set[str], names: Names, suffix: str = "", plain: bool = False
-) -> None:
+def pick_names(variables: Iterable[Var], reserved: set[str], names: Names, suffix: str = "", plain: bool = False) -> None:
     """Give each variable a name of its own that is not reserved. ``plain`` names stand in quotes, where keywords do no harm."""
     by_hint: dict[str, int] = {}
     ordered = list(variables)
@@ -298,7 +306,7 @@ def pick_names(
             hint = identifier(hint)
         hints.append(hint)
         by_hint[hint] = by_hint.get(hint, 0) + 1
-    taken = set() if plain else set(reserved)
+    taken: set[str] = set() if plain else {*reserved}
     taken.update(hint for hint, count in by_hint.items() if count == 1)
     alone = {hint for hint, count in by_hint.items() if count == 1 and (plain or hint not in reserved)}
     following: dict[str, int] = {}

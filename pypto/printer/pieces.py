@@ -78,23 +78,24 @@ FACTS: Final = _facts()
 HUGGED_POWER: Final = "**"
 """The power operator between simple operands, which is written without blanks."""
 
-_ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def quoted(text: str) -> str:
-    """A string literal in double quotes that reads back as ``text``; what does not print is escaped."""
+    """A string literal of ``text``: in double quotes unless single ones need fewer escapes; what does not print is escaped."""
     if text.isidentifier():
         return f'"{text}"'
+    quote = "'" if text.count('"') > text.count("'") else '"'
     out: list[str] = []
     for char in text:
         known = _ESCAPES.get(char)
-        if known is not None:
+        if char == quote:
+            out.append(f"\\{char}")
+        elif known is not None:
             out.append(known)
         elif char.isprintable():
             out.append(char)
         else:
             code = ord(char)
             out.append(f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
-    return '"' + "".join(out) + '"'
-
-
+    return quote + "".join(out) + quote

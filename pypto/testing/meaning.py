@@ -28,7 +28,7 @@ def assert_same_meaning(before: Program | Function, after: Program | Function, i
 
     Args:
         before, after: the programs; their entries take the same parameters.
-        inputs: arrays in parameter order, a function that makes them, or None to draw them (seed 0: floats uniform in -2..2, integers
+        inputs: arrays in parameter order, a function that makes them, or None to draw them (floats uniform in -2..2, integers
             0..7).
         seed: for drawn inputs.
 

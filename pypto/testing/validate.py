@@ -23,7 +23,9 @@ class Validation:
     meanings: int = 0
 
 
-def validate(source: str | Program | Function, inputs: Inputs = None, *, pipeline: str | None = None, run: bool = True) -> Validation:
+def validate(
+    source: str | Program | Function, inputs: Inputs = None, *, pipeline: str | None = None, run: bool = True
+) -> Validation:
     """Check a program from its text to its lowered form.
 
     Args:

@@ -125,9 +125,9 @@ def divide_bounds(a: Interval, b: Interval) -> Interval:
         parts = [divide_bounds(a, (low, -1)), divide_bounds(a, (1, high))]
         return min(p[0] for p in parts), max(p[1] for p in parts)
     corners: list[int] = []
-    for x in a:
+    for x, endless in ((a[0], a[0] <= NEG_INF), (a[1], a[1] >= POS_INF)):
         for y in (low, high):
-            if x in EVERYTHING:
+            if endless:
                 if y in EVERYTHING:
                     corners.extend((0, POS_INF if (x > 0) == (y > 0) else NEG_INF, -1))
                 else:
@@ -145,7 +145,7 @@ def modulo_bounds(a: Interval, b: Interval) -> Interval:
     if low > 0:
         if a[0] >= 0 and a[1] < low:
             return a
-        if low == high and NEG_INF < a[0] and a[1] < POS_INF and a[0] // low == a[1] // low:
+        if low == high and a[0] > NEG_INF and a[1] < POS_INF and a[0] // low == a[1] // low:
             return a[0] % low, a[1] % low
         top = POS_INF if high >= POS_INF else high - 1
         return (0, min(top, a[1])) if a[0] >= 0 else (0, top)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from pypto.ir.arith.integers import fits, floordiv, floormod, int_range
@@ -86,7 +86,7 @@ _FLOAT_UFUNC: dict[type[Expr], str] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def float_type(dtype: DataType) -> Any:
     """The NumPy scalar type of a floating-point element type, None when NumPy and ml_dtypes have none."""
     import ml_dtypes

@@ -149,10 +149,12 @@ class Region:
                 continue
             seen.add(id(node))
             if not is_linear_node(node, self.dtype):
-                node = resolve(node)
-                if id(node) in seen:
-                    continue
-                seen.add(id(node))
+                resolved = resolve(node)
+                if resolved is not node:
+                    node = resolved
+                    if id(node) in seen:
+                        continue
+                    seen.add(id(node))
                 if not is_linear_node(node, self.dtype):
                     self.atoms.append(node)
                     continue
@@ -174,6 +176,8 @@ class Sum:
     __slots__ = ("cost", "keep", "linear", "region")
 
     def __init__(self, root: Expr, numbers: ValueNumbers, resolve: Callable[[Expr], Expr]) -> None:
+        if not is_linear_node(root, root.type.dtype):  # type: ignore[attr-defined]
+            root = resolve(root)
         region = self.region = Region(root, resolve)
         weight: dict[int, int] = {id(root): 1}
         count: dict[int, int] = {id(root): 1}
@@ -187,9 +191,7 @@ class Sum:
                 child = resolve(child)
                 if not is_linear_node(child, region.dtype):
                     known = pending.get(id(child))
-                    pending[id(child)] = (
-                        (child, amount, times) if known is None else (child, known[1] + amount, known[2] + times)
-                    )
+                    pending[id(child)] = (child, amount, times) if known is None else (child, known[1] + amount, known[2] + times)
                     return
             weight[id(child)] = weight.get(id(child), 0) + amount
             count[id(child)] = count.get(id(child), 0) + times
@@ -226,8 +228,7 @@ class Sum:
         if not self.keep and len(linear.terms) < len(pending):
             kept = {id(expr) for expr, _ in linear.terms.values()}
             self.keep = any(
-                id(expr) not in kept and type(expr) is not ConstInt and numbers.has_call(expr)
-                for expr, _, _ in pending.values()
+                id(expr) not in kept and type(expr) is not ConstInt and numbers.has_call(expr) for expr, _, _ in pending.values()
             )
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pypto.ir.call_graph import callees_first
 from pypto.ir.enums import ParamDirection, is_incore_type
 from pypto.ir.function import Function, Program
 from pypto.passes.base import Pass
-from pypto.ir.call_graph import callees_first
 from pypto.passes.convert_tensor_to_tile_ops.callers import CallSites
 from pypto.passes.convert_tensor_to_tile_ops.convert import AddedOutput, convert_function
 from pypto.passes.convert_tensor_to_tile_ops.directions import infer_directions
 from pypto.passes.properties import IRProperty
 from pypto.passes.registry import register_pass
-
 
 
 @register_pass

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from pypto.diagnostics import InvalidValueError
 from pypto.ir.attrs import AttrValue
-from pypto.ir.dtypes import DataType
+from pypto.ir.dtypes import DataType, promote
 from pypto.ir.enums import CastMode, MemorySpace
 from pypto.ir.expr import ConstInt, Expr, MakeTuple, index_const
 from pypto.ir.span import Span
@@ -62,7 +62,6 @@ def _div(ctx: ConversionContext, args: Args, kwargs: Kwargs, span: Span) -> Expr
 
 
 def _common_dtype(args: Args) -> DataType:
-
 
     return promote(tile_type(args[0]).dtype, tile_type(args[1]).dtype)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import pypto.passes.convert_tensor_to_tile_ops.conversions as _conversions  # registers the conversions
 from pypto.diagnostics import Error, InvalidValueError
@@ -155,8 +156,8 @@ class _Converter:
                 error.place = call.span
             raise
         if isinstance(converted, tuple):
-            stmts, converted = converted
-            for stmt in stmts:
+            before, converted = cast("tuple[list[Stmt], Expr]", converted)
+            for stmt in before:
                 ctx.emit(stmt)
         same = (
             isinstance(converted, Call)

@@ -56,7 +56,7 @@ class Storage:
     def roots(self, value: Expr) -> frozenset[Var]:
         """The parameters that a tensor value may lie in."""
         if not isinstance(value, Var):
-            return frozenset().union(*(self.roots(s) for s in _storage_sources(value)))
+            return frozenset(root for source in _storage_sources(value) for root in self.roots(source))
         known = self._roots.get(value)
         if known is not None:
             return known

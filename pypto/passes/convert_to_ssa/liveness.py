@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pypto.ir.expr import Var
 from pypto.ir.function import Function
 from pypto.ir.stmt import AssignStmt, ForStmt, IfStmt, ScopeStmt, SeqStmts, Stmt, WhileStmt
+from pypto.passes.loops import constant_range
 from pypto.passes.rewrite import add_uses, bodies, definitions
 
 
@@ -40,7 +41,11 @@ class _Scan:
     def read(self, stmt: Stmt) -> None:
         uses: set[Var] = set()
         add_uses(stmt, uses)
-        self.read_outside |= uses - self.visible
+        uses -= self.visible
+        if uses and not isinstance(stmt, AssignStmt):
+            # The type of one result or carried value may mention another of the same statement.
+            uses.difference_update(definitions(stmt))
+        self.read_outside |= uses
 
     def open(self) -> None:
         self.opened.append([])
@@ -90,9 +95,9 @@ class _Scan:
 class Effect:
     """What a statement does to the variables in question: those it may read before it writes them, surely writes, may write."""
 
-    exposed: set[Var] = field(default_factory=set)
-    killed: set[Var] = field(default_factory=set)
-    assigned: set[Var] = field(default_factory=set)
+    exposed: set[Var] = field(default_factory=set[Var])
+    killed: set[Var] = field(default_factory=set[Var])
+    assigned: set[Var] = field(default_factory=set[Var])
 
 
 class Effects:
@@ -163,6 +168,8 @@ class Effects:
         if isinstance(stmt, ForStmt):
             assigned |= self.renamed.intersection((stmt.loop_var,))
             exposed.discard(stmt.loop_var)
+            if constant_range(stmt):
+                results = results | body.killed | self.renamed.intersection((stmt.loop_var,))
         else:
             condition: set[Var] = set()
             add_uses(stmt.condition, condition)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
+from typing import cast
 
 from pypto.ir.expr import Call, Expr, IterArg, Var
 from pypto.ir.function import Function
@@ -160,9 +162,7 @@ class _Flattener:
         """The statement with other fields; the same object when none differs."""
         for name, value in fields.items():
             old = getattr(stmt, name)
-            if isinstance(value, list):
-                if not all(a is b for a, b in zip(value, old, strict=True)):
-                    return stmt.replace(**fields)
-            elif value is not old:
+            same = all(map(is_, cast("list[object]", value), old)) if isinstance(value, list) else value is old
+            if not same:
                 return stmt.replace(**fields)
         return stmt

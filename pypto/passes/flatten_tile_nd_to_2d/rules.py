@@ -79,7 +79,8 @@ def _refuse(call: Call, args: list[Expr], before: list[Stmt]) -> Expr:
 
 
 _COLUMN = tuple(
-    f"tile.col_{leaf}" for leaf in ("sum", "max", "min", "prod", "argmax", "argmin", "expand", "expand_add", "expand_mul", "expand_sub")
+    f"tile.col_{leaf}"
+    for leaf in ("sum", "max", "min", "prod", "argmax", "argmin", "expand", "expand_add", "expand_mul", "expand_sub")
 ) + tuple(f"tile.col_expand_{leaf}" for leaf in ("div", "max", "min", "expdif"))
 
 

@@ -14,7 +14,6 @@ from pypto.ir.op import DeclaredOp, get_op
 from pypto.ir.span import Span
 from pypto.ir.stmt import AssignStmt, ForStmt, IfStmt, Stmt, YieldStmt, body_of
 from pypto.ir.types import ScalarType, Type
-from pypto.ops.declare import Declaration
 
 _FLOATS: dict[tuple[float, DataType], ConstFloat] = {}
 _INTS: dict[tuple[int, DataType], ConstInt] = {}
@@ -162,9 +161,7 @@ class LoweringBuilder:
         body(inner)
         self.stmts.append(IfStmt(condition, body_of(inner.stmts, self.span), None, [], self.span))
 
-    def pick(
-        self, condition: Expr, then: Callable[[LoweringBuilder], Expr], otherwise: Callable[[LoweringBuilder], Expr]
-    ) -> Var:
+    def pick(self, condition: Expr, then: Callable[[LoweringBuilder], Expr], otherwise: Callable[[LoweringBuilder], Expr]) -> Var:
         """One of two values; both branches may write statements of their own."""
         bodies: list[Stmt] = []
         types: list[Type] = []

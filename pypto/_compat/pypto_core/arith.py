@@ -1,0 +1,3 @@
+"""``pypto.pypto_core.arith``: arithmetic on integer expressions."""
+
+from pypto.ir.arith import *

@@ -1,0 +1,42 @@
+"""Arithmetic of scalar expressions: folding, simplification, bounds, residues, and proofs."""
+
+from pypto.ir.arith.analyzer import Analyzer, ConstraintContext
+from pypto.ir.arith.const_int_bound import ConstIntBound, ConstIntBoundAnalyzer
+from pypto.ir.arith.fold import fold_const
+from pypto.ir.arith.int_set import IntSet, IntSetAnalyzer
+from pypto.ir.arith.integers import (
+    DivisionByZero,
+    IntegerOverflow,
+    extended_euclidean,
+    floordiv,
+    floormod,
+    gcd,
+    lcm,
+)
+from pypto.ir.arith.modular_set import ModularSet, ModularSetAnalyzer
+from pypto.ir.arith.rewrite_simplify import CanonicalSimplifier, RewriteSimplifier
+from pypto.ir.arith.transitive import TransitiveComparisonAnalyzer
+from pypto.ir.enums import CompareResult
+
+__all__ = [
+    "Analyzer",
+    "CanonicalSimplifier",
+    "CompareResult",
+    "ConstIntBound",
+    "ConstIntBoundAnalyzer",
+    "ConstraintContext",
+    "DivisionByZero",
+    "IntSet",
+    "IntSetAnalyzer",
+    "IntegerOverflow",
+    "ModularSet",
+    "ModularSetAnalyzer",
+    "RewriteSimplifier",
+    "TransitiveComparisonAnalyzer",
+    "extended_euclidean",
+    "floordiv",
+    "floormod",
+    "fold_const",
+    "gcd",
+    "lcm",
+]

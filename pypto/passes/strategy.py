@@ -1,0 +1,73 @@
+"""The default strategy: the names of its passes and their order. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+DEFAULT_ORDER: tuple[str, ...] = (
+    "inline_functions",
+    "unroll_loops",
+    "ctrl_flow_transform",
+    "convert_to_ssa",
+    "simplify",
+    "normalize_stmt_structure",
+    "flatten_call_expr",
+    "outline_hierarchy_scopes",
+    "outline_incore_scopes",
+    "outline_cluster_scopes",
+    "convert_tensor_to_tile_ops",
+    "optimize_orch_tensors",
+    "lower_composite_ops",
+    "flatten_tile_nd_to_2d",
+    "legalize_tile_cast",
+    "auto_tile_matmul_l0",
+    "canonicalize_tile_slice",
+    "infer_tile_memory_space",
+    "insert_mx_scale_addr",
+    "resolve_backend_op_layouts",
+    "lower_auto_vector_split",
+    "expand_mixed_kernel",
+    "inject_gm_pipe_buffer",
+    "split_vector_kernel",
+    "stamp_tfree_split",
+    "normalize_return_order",
+    "skew_cross_core_pipeline",
+    "lower_pipeline_to_slots",
+    "lower_pipeline_loops",
+    "canonicalize_io_order",
+    "materialize_tensor_strides",
+    "init_mem_ref",
+    "materialize_semantic_aliases",
+    "memory_reuse",
+    "allocate_memory_addr",
+    "fold_no_op_reshape",
+    "fuse_create_assemble_to_slice",
+    "derive_call_directions",
+    "auto_derive_task_dependencies",
+    "expand_manual_phase_fence",
+    "synthesize_allreduce_signals",
+    "materialize_comm_domain_scopes",
+    "lower_host_tensor_collectives",
+    "materialize_dist_tensor_ctx",
+    "simplify",
+    "materialize_runtime_scopes",
+    "classify_iter_arg_carry",
+    "insert_comm_fence",
+    "materialize_valid_shape_symbols",
+)
+"""The default strategy: every pass by its snake_case name, whether it exists here or not."""
+
+IRREGULAR_NAMES: Mapping[str, str] = {
+    "convert_to_ssa": "ConvertToSSA",
+    "init_mem_ref": "InitMemRef",
+    "insert_mx_scale_addr": "InsertMxScaleAddr",
+    "inject_gm_pipe_buffer": "InjectGMPipeBuffer",
+    "canonicalize_io_order": "CanonicalizeIOOrder",
+    "flatten_tile_nd_to_2d": "FlattenTileNdTo2D",
+    "auto_tile_matmul_l0": "AutoTileMatmulL0",
+    "synthesize_allreduce_signals": "SynthesizeAllReduceSignals",
+    "lower_host_tensor_collectives": "LowerHostTensorCollectives",
+    "materialize_dist_tensor_ctx": "MaterializeDistTensorCtx",
+    "fold_no_op_reshape": "FoldNoOpReshape",
+}
+"""The CamelCase names that capitalizing the words of the snake_case name would not always give."""

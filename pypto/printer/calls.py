@@ -1,0 +1,352 @@
+"""Calls as text: of functions of the program, of operators, and launches of tasks.
+
+How an operator's call is spelled follows from its declaration: which operands stand in front, which are named, which keywords show the
+member of an enumeration. A call that reading the short spelling would not build again - a keyword that is missing although it is always
+stored, a constant that would change its type - is written out in the plain form.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from pypto.diagnostics import Error
+from pypto.ir.attrs import AttrValue
+from pypto.ir.dtypes import DataType
+from pypto.ir.enums import CastMode
+from pypto.ir.expr import Call, ConstBool, ConstFloat, ConstInt, Expr, IterArg, Submit, Var
+from pypto.ir.op import Op, find_op
+from pypto.ir.types import ScalarType, Type
+from pypto.ops.declare import MISSING, Declaration, Kind, Param, public_name
+from pypto.printer.pieces import quoted
+from pypto.printer.scalars import float_text, signed
+
+if TYPE_CHECKING:
+    from pypto.printer.session import Session
+
+Pieces = list[str]
+
+
+class Spelling:
+    """What the printer needs of an operator: the text before the bracket, and how its parameters are written.
+
+    ``plain`` operators have only operands that stand in front and are taken as they are, so nothing needs to be checked.
+    """
+
+    __slots__ = ("declaration", "front", "head", "keywords", "named", "plain")
+
+    def __init__(self, name: str, prefix: str) -> None:
+        found = find_op(name)
+        self.declaration = found if isinstance(found, Declaration) else None
+        self.head = self._head(name, prefix)
+        self.front: tuple[Param, ...] = ()
+        self.named: tuple[Param, ...] = ()
+        self.plain = self.declaration is None
+        if self.declaration is not None:
+            params = self.declaration.params
+            count = 0
+            while (
+                count < len(params) and params[count].is_operand and not (params[count].by_keyword or params[count].keyword_only)
+            ):
+                count += 1
+            self.front = params[:count]
+            self.named = params[count:]
+            self.plain = not self.named and all(_is_simple(p) for p in params)
+
+    def _head(self, name: str, prefix: str) -> str:
+        if self.declaration is not None:
+            text = public_name(self.declaration)
+            return f"{prefix}{text[2:]}" if text.startswith("pl.") else text
+        name = ".".join(f"{part}_" if keyword.iskeyword(part) else part for part in name.split("."))
+        if "." not in name or name.startswith("pld."):
+            return name
+        return f"{prefix}.{name}"
+
+
+def _is_simple(param: Param) -> bool:
+    return (
+        param.default is MISSING
+        and param.same_as is None
+        and param.stamp is None
+        and param.enum is None
+        and param.kind is not Kind.SHAPED_OR_SCALAR
+    )
+
+
+class Calls:
+    """Writes calls."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._spellings: dict[str, Spelling] = {}
+
+    def spelling(self, name: str) -> Spelling:
+        """How the operator of that name is written."""
+        known = self._spellings.get(name)
+        if known is None:
+            known = self._spellings[name] = Spelling(name, self.session.prefix)
+        return known
+
+    def call(self, call: Call, out: Pieces, given: Type | None = None) -> None:
+        """Append a call. ``given`` is the type that the text states for it (the annotation of its target), if any."""
+        if not self._type_reads_back(call, given):
+            self.session.plain.call(call, out)
+        elif call.op.is_function:
+            self.function_call(call, out)
+        else:
+            self.operator_call(call, out)
+
+    def _type_reads_back(self, call: Call, given: Type | None) -> bool:
+        type_ = call.type
+        if given is not None:
+            return type_ is given or type_ == given
+        implied = self.session.implied_type(call)
+        return implied is not None and (type_ is implied or type_ == implied)
+
+    # -- functions -------------------------------------------------------------------------------------------------------
+
+    def callee(self, op: Op) -> str:
+        """The text of a callee: a method of the program, or a bare name in a function that stands alone."""
+        return op.name if self.session.standalone else f"self.{op.name}"
+
+    def function_call(self, call: Call, out: Pieces) -> None:
+        """Append ``self.f(a, b, device=d, attrs={...}, kwargs={...})``."""
+        out += (self.callee(call.op), "(")
+        self.session.expressions.items(call.args, out)
+        named = _Named(out, bool(call.args))
+        attrs = dict(call.attrs)
+        device = attrs.get("device")
+        if isinstance(device, Expr):
+            del attrs["device"]
+            self.session.expressions.emit(device, named.add("device"))
+        self._mappings(named, _ordered(attrs), call.kwargs)
+        out.append(")")
+
+    def _mappings(self, named: _Named, attrs: Mapping[str, AttrValue], kwargs: Mapping[str, AttrValue]) -> None:
+        if attrs:
+            self.session.values.mapping(attrs, named.add("attrs"))
+        if kwargs:
+            self.session.values.mapping(kwargs, named.add("kwargs"))
+
+    def submit(self, node: Submit, out: Pieces) -> None:
+        """Append the launch of a task."""
+        session = self.session
+        out += (f"{session.prefix}.{'submit' if node.core_num is None else 'spmd_submit'}", "(", self.callee(node.op))
+        for arg in node.args:
+            out.append(", ")
+            session.expressions.emit(arg, out)
+        named = _Named(out, True)
+        attrs = dict(node.attrs)
+        if node.deps:
+            deps = named.add("deps")
+            deps.append("[")
+            session.expressions.items(node.deps, deps)
+            deps.append("]")
+        if isinstance(attrs.get("dump_vars"), list):
+            session.values.emit(attrs.pop("dump_vars"), named.add("dumps"))
+        if node.core_num is not None:
+            session.expressions.emit(node.core_num, named.add("core_num"))
+        if node.sync_start:
+            named.add("sync_start").append("True")
+        if node.allow_early_resolve:
+            named.add("allow_early_resolve").append("True")
+        if node.predicate is not None:
+            session.predicate(node.predicate, named.add("predicate"))
+        self._mappings(named, _ordered(attrs), node.kwargs)
+        out.append(")")
+
+    # -- operators -------------------------------------------------------------------------------------------------------
+
+    def operator_call(self, call: Call, out: Pieces) -> None:
+        """Append ``pl.tile.add(a, b)`` with the keywords that the operator stores."""
+        spelling = self.spelling(call.op.name)
+        kwargs = call.kwargs
+        if spelling.plain and not kwargs and not call.attrs:
+            out += (spelling.head, "(")
+            names = self.session.names
+            first = True
+            for arg in call.args:
+                if first:
+                    first = False
+                else:
+                    out.append(", ")
+                kind = type(arg)
+                if kind is Var or kind is IterArg:
+                    out.append(names[arg])  # pyright: ignore[reportArgumentType]
+                else:
+                    self.session.expressions.emit(arg, out)
+            out.append(")")
+            return
+        declaration = spelling.declaration
+        if declaration is not None and not binds_back(declaration, call):
+            self.session.plain.call(call, out)
+            return
+        out += (spelling.head, "(")
+        if declaration is None:
+            self.session.expressions.items(call.args, out)
+            named = _Named(out, bool(call.args))
+            for key, value in kwargs.items():
+                self.session.values.emit(value, named.add(key))
+        else:
+            named = self._declared(spelling, call, out)
+        if call.attrs:
+            self.session.values.mapping(call.attrs, named.add("attrs"))
+        out.append(")")
+
+    def _declared(self, spelling: Spelling, call: Call, out: Pieces) -> _Named:
+        args = call.args
+        front = min(len(spelling.front), len(args))
+        for at in range(front):
+            if at:
+                out.append(", ")
+            self._operand(spelling, spelling.front[at], args[at], call.kwargs, out)
+        named = _Named(out, front > 0)
+        at = front
+        for param in spelling.named:
+            if param.is_operand:
+                if at < len(args):
+                    self._operand(spelling, param, args[at], call.kwargs, named.add(param.name))
+                    at += 1
+            elif param.name in call.kwargs:
+                self._keyword(param, call.kwargs[param.name], named.add(param.name))
+        for key, value in call.kwargs.items():
+            if spelling.declaration is not None and key not in spelling.declaration.keyword_params:
+                self.session.values.emit(value, named.add(key))
+        return named
+
+    def _operand(self, spelling: Spelling, param: Param, arg: Expr, kwargs: Mapping[str, AttrValue], out: Pieces) -> None:
+        sugar = self.session.sugar
+        if sugar and param.enum is not None and type(arg) is ConstInt and arg.dtype is DataType.INDEX:
+            member = next((m for m in param.enum if m.value == arg.value), None)
+            if member is not None:
+                name = "Mem" if param.enum.__name__ == "MemorySpace" else param.enum.__name__
+                out.append(f"{self.session.prefix}.{name}.{member.name}")
+                return
+        if sugar and param.stamp is not None and spelling.declaration is not None:
+            wanted = spelling.declaration.stamped_dtype(param, kwargs)
+            text = None if wanted is None else _stamped_text(arg, wanted)
+            if text is not None:
+                out += signed(text)
+                return
+        self.session.expressions.emit(arg, out)
+
+    def _keyword(self, param: Param, value: AttrValue, out: Pieces) -> None:
+        if self.session.sugar and type(value) is int:
+            if param.kind is Kind.CAST_MODE and 0 <= value < len(CastMode):
+                out.append(quoted(CastMode(value).name))
+                return
+            enum = param.enum
+            if not param.shown_as_number and enum is not None and issubclass(enum, IntEnum) and value in [m.value for m in enum]:
+                out.append(f"{self.session.prefix}.{enum.__name__}.{enum(value).name}")
+                return
+        self.session.values.emit(value, out)
+
+
+class _Named:
+    """The named arguments of a call, written one by one after the positional ones."""
+
+    __slots__ = ("any", "out")
+
+    def __init__(self, out: Pieces, any_before: bool) -> None:
+        self.out = out
+        self.any = any_before
+
+    def add(self, name: str) -> Pieces:
+        """Start one; its value is appended to the returned list."""
+        if self.any:
+            self.out.append(", ")
+        self.any = True
+        self.out += (name, "=")
+        return self.out
+
+
+_FIRST = ("dump_vars", "arg_directions")
+
+
+def _ordered(attrs: Mapping[str, AttrValue]) -> Mapping[str, AttrValue]:
+    """The attributes of a function call: what is dumped, the directions, then all others as they are stored."""
+    first = {key: attrs[key] for key in _FIRST if key in attrs}
+    return {**first, **{key: value for key, value in attrs.items() if key not in first}}
+
+
+def _stamped_text(arg: Expr, wanted: DataType) -> str | None:
+    """The bare number that is read as ``arg`` where a scalar of type ``wanted`` is asked for, None when there is none."""
+    if isinstance(arg, ConstBool):
+        return str(arg.value) if wanted is DataType.BOOL else None
+    if isinstance(arg, ConstFloat) and arg.dtype is wanted and wanted.is_float():
+        return float_text(arg.value)
+    if isinstance(arg, ConstInt) and arg.dtype is wanted and wanted.is_int():
+        return str(arg.value)
+    return None
+
+
+def binds_back(declaration: Declaration, call: Call) -> bool:
+    """True when reading the operator's ordinary spelling builds a call with these very operands and keywords."""
+    args, kwargs = call.args, call.kwargs
+    for param in declaration.keyword_params.values():
+        value = kwargs.get(param.name, MISSING)
+        if value is MISSING:
+            if param.default is MISSING or (param.stored and param.default is not None):
+                return False
+        elif not param.stored and param.default is not MISSING and _is_default(param, value):
+            return False
+    operands = declaration.operand_params
+    if len(args) > len(operands):
+        return False
+    for param in operands[len(args) :]:
+        if param.default is MISSING or param.default is not None:
+            return False
+    for at, arg in enumerate(args):
+        param = operands[at]
+        if not isinstance(arg.type, ScalarType):
+            continue
+        if param.kind is Kind.SHAPED_OR_SCALAR and declaration.scalar_variant:
+            return False
+        if param.stamp is not None and not _stays(declaration, param, arg, call):
+            return False
+    return True
+
+
+def _is_default(param: Param, value: AttrValue) -> bool:
+    default = param.default
+    if isinstance(default, IntEnum):
+        default = int(default)
+    return type(value) is type(default) and value == default
+
+
+def _stays(declaration: Declaration, param: Param, arg: Expr, call: Call) -> bool:
+    """Whether a scalar operand keeps its type when it is read beside the operand, or under the keyword, that names the type."""
+    wanted = declaration.stamped_dtype(param, call.kwargs)
+    if wanted is None and isinstance(param.stamp, str):
+        names = [p.name for p in declaration.operand_params]
+        paired: Any = call.args[names.index(param.stamp)].type if param.stamp in names[: len(call.args)] else None
+        wanted = getattr(paired, "dtype", None)
+        if wanted is not None and param.stamp_as is not None:
+            wanted = param.stamp_as(wanted)
+        if wanted is None:
+            return True
+        dtype: DataType = arg.type.dtype  # type: ignore[attr-defined]
+        if isinstance(arg, ConstFloat) and dtype is DataType.FP32:
+            return wanted is DataType.FP32 or not wanted.is_float()
+        return dtype is not DataType.INDEX or wanted is DataType.INDEX
+    if wanted is None or getattr(arg.type, "dtype", None) is wanted:
+        return True
+    return not (isinstance(arg, ConstInt) and arg.dtype is DataType.INDEX) and not (
+        isinstance(arg, ConstFloat) and arg.dtype is DataType.FP32
+    )
+
+
+def deduced_type(call: Call) -> Type | None:
+    """The result type that the operator's own rule gives, None when it refuses the call or there is no such operator."""
+    op = call.op if isinstance(call.op, Declaration) else find_op(call.op.name)
+    if op is None:
+        return call.op.deduce_type(call.args, call.kwargs)
+    try:
+        return op.deduce_type(call.args, call.kwargs)
+    except Error:
+        return None
+
+
+__all__ = ["Calls", "Spelling", "binds_back", "deduced_type"]

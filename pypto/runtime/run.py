@@ -1,0 +1,220 @@
+"""Running a program on arrays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pypto.diagnostics import InternalError, did_you_mean
+from pypto.ir.dtypes import DataType
+from pypto.ir.expr import Call, Submit, Var
+from pypto.ir.function import Function, Program
+from pypto.ir.node import walk
+from pypto.ir.types import ScalarType, TupleType, Type
+from pypto.ops.numeric import numpy_dtype
+from pypto.runtime.analysis import last_return
+from pypto.runtime.arguments import Bound, bind_arguments
+from pypto.runtime.compile import Linked, link
+from pypto.runtime.dims import free_symbols
+from pypto.runtime.errors import ArgumentError, ArgumentTypeError, PoisonError, RunError
+from pypto.runtime.evaluate import evaluate
+from pypto.runtime.failure import run_error
+from pypto.runtime.operators import partial_valid
+from pypto.runtime.values import PoisonScalar, Tracked, first_poison, valid_part
+
+_SCHEDULE = re.compile(r"round_robin|greedy|random:\d+|replay:.+")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run leaves behind besides its results: windows and signals by name, and counts."""
+
+    windows: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    signals: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    statistics: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def run(
+    program: Program | Function,
+    *arrays: Any,
+    ranks: int = 1,
+    entry: str | None = None,
+    schedule: str | None = None,
+    report: bool = False,
+) -> Any:
+    """Run a program, or one function, on NumPy arrays.
+
+    Arrays are given in parameter order, also those for ``Out`` and ``InOut`` parameters, which are written in place; trailing ``Out``
+    arrays may be left out. Scalar parameters take numbers. An array given for an ``In`` parameter is never changed.
+
+    Args:
+        program: what to run.
+        arrays: one argument for each parameter of the entry function.
+        ranks: the number of ranks.
+        entry: name of the entry function; by default the host orchestrator, else the function that no other calls.
+        schedule: how ranks take turns: ``round_robin``, ``greedy``, ``random:SEED`` or ``replay:FILE``.
+        report: also give a :class:`Report`, as ``(results, report)``.
+
+    Returns:
+        The result of the entry function: one array (or number), a tuple of them, or None. A returned ``Out`` array is the very object given.
+
+    Raises:
+        ArgumentError: the arguments do not fit the parameters, or there is no one entry function.
+        RunError: a statement failed; it names the statement.
+        PoisonError: elements that were never written reach a result, a branch, an index or a loop bound.
+    """
+    if not isinstance(program, Program | Function):
+        raise ArgumentTypeError(f"run takes a program or a function, got {type(program).__name__}")
+    if schedule is not None and not _SCHEDULE.fullmatch(schedule):
+        raise ArgumentError(
+            f"{schedule!r} is no schedule", hint='one of "round_robin", "greedy", "random:SEED", "replay:FILE"'
+        )
+    if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
+        raise ArgumentError(f"ranks must be a positive integer, got {ranks!r}")
+    if ranks != 1:
+        raise RunError(
+            f"this program has nothing that runs on {ranks} ranks: that takes distributed kernels", hint="run it with ranks=1"
+        )
+    function = entry_function(program, entry)
+    linked = link(program) if isinstance(program, Program) else _alone(function)
+    bound = bind_arguments(function, arrays)
+    results = execute(linked, function, bound)
+    if not report:
+        return results
+    return results, Report(statistics={"ranks": 1, "functions": len(linked.units)})
+
+
+def _alone(function: Function) -> Linked:
+    if any(isinstance(n, Call | Submit) and n.op.is_function for n in walk(function.body)):
+        raise ArgumentError(
+            f"{function.name!r} calls other functions of its program",
+            function.span,
+            "run the program, with entry= if it is not the entry function",
+        )
+    return Linked(None)
+
+
+def entry_function(program: Program | Function, entry: str | None = None) -> Function:
+    """The function that a run begins with: ``entry``, else the host orchestrator, else the one that no other calls.
+
+    Raises:
+        ArgumentError: there is none, or more than one.
+    """
+    if isinstance(program, Function):
+        if entry is not None and entry != program.name:
+            raise ArgumentError(f"the function is called {program.name!r}, not {entry!r}", program.span)
+        return program
+    functions = list(program.functions.values())
+    names = [f.name for f in functions]
+    if entry is not None:
+        found = program.get_function(entry)
+        if found is None:
+            close = did_you_mean(entry, names)
+            hint = f"did you mean {close!r}?" if close else f"it has {', '.join(names) or 'none'}"
+            raise ArgumentError(f"the program has no function {entry!r}", program.span, hint)
+        return found
+    hosts = [f for f in functions if f.is_host_orchestrator]
+    candidates = hosts
+    if len(hosts) != 1:
+        called = {
+            n.op.name for f in functions for n in walk(f.body) if isinstance(n, Call | Submit) and n.op.is_function
+        }
+        candidates = [f for f in (hosts or functions) if f.name not in called]
+    if len(candidates) == 1:
+        return candidates[0]
+    listed = ", ".join([f.name for f in candidates] or names) or "none"
+    why = "several functions that no other calls" if candidates else "no function that no other calls"
+    raise ArgumentError(f"the program has {why}: {listed}", program.span, "say which one with entry=")
+
+
+def execute(linked: Linked, function: Function, bound: Bound) -> Any:
+    """Run a linked function on bound arguments and give its checked results."""
+    call = linked.function(function)
+    try:
+        with np.errstate(all="ignore"):
+            value = call(*bound.values)
+    except Exception as error:  # noqa: BLE001 - every exception under generated code is told as one of its statement
+        failure = run_error(error)
+        raise failure from (failure.__cause__ or _unwrapped(error))
+    for _, array, tracked in bound.outputs:
+        if tracked.data is not array:
+            array[...] = tracked.data
+    return _results(function, value, bound)
+
+
+def _unwrapped(error: Exception) -> BaseException | None:
+    while error.__cause__ is not None and isinstance(error.__cause__, Exception):
+        error = error.__cause__
+    return error if not isinstance(error, RunError | InternalError) else None
+
+
+def _results(function: Function, value: Any, bound: Bound) -> Any:
+    statement = last_return(function.body)
+    names = [v.name_hint if isinstance(v, Var) else None for v in statement.value] if statement is not None else []
+    several = type(value) is tuple and (len(names) != 1)
+    values: Sequence[Any] = value if several else [value]
+    types: list[Any] = [v.type for v in statement.value] if statement is not None else []
+    for param, _, tracked in bound.outputs:
+        _check_poison(function, tracked, param.type, param.name_hint, statement, bound, "the output")
+    made = [
+        _result(function, v, types[i] if i < len(types) else None, names[i] if i < len(names) else None, statement, bound)
+        for i, v in enumerate(values)
+    ]
+    return tuple(made) if several else made[0]
+
+
+def _result(function: Function, value: Any, type_: Type | None, name: str | None, statement: Any, bound: Bound) -> Any:
+    if value is None:
+        return None
+    if type(value) is tuple:
+        inner: Sequence[Any] = type_.types if isinstance(type_, TupleType) else [None] * len(value)  # pyright: ignore[reportUnknownArgumentType]
+        return tuple([_result(function, v, t, name, statement, bound) for v, t in zip(value, inner, strict=False)])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    _check_poison(function, value, type_, name, statement, bound, "the result")
+    if isinstance(value, Tracked):
+        value = value.data
+    if isinstance(value, np.ndarray):
+        for _, array, tracked in bound.outputs:
+            if value is tracked.data:
+                return array
+        shared = any(isinstance(a, np.ndarray) and np.may_share_memory(a, value) for a in bound.inputs)
+        own = any(np.may_share_memory(a, value) for _, a, _ in bound.outputs)
+        return value.copy() if shared and not own else value
+    if isinstance(type_, ScalarType) and type_.dtype is not DataType.TASK_ID:
+        return numpy_dtype(type_.dtype).type(value)
+    return value
+
+
+def _check_poison(
+    function: Function, value: Any, type_: Type | None, name: str | None, statement: Any, bound: Bound, what: str
+) -> None:
+    if type(value) is PoisonScalar:
+        mask: Any = np.True_
+    elif type(value) is Tracked:
+        mask = value.mask
+    else:
+        return
+    if mask is None or not np.any(mask):
+        return
+    valid = partial_valid(type_) if type_ is not None else None
+    if valid is not None:
+        if not all(s in bound.symbols for d in valid for s in free_symbols(d)):
+            return
+        mask = valid_part(mask, tuple([evaluate(d, bound.symbols) for d in valid]))
+        if not mask.any():
+            return
+    element = first_poison(mask)
+    count = int(np.count_nonzero(mask))
+    shown = f"{what} {name!r}" if name else what
+    where = f": element {list(element)} is the first of {count}" if element else ""
+    raise PoisonError(
+        f"{shown} of {function.name!r} holds elements that were never written{where}",
+        span=statement.span if statement is not None and statement.span.is_valid() else function.span,
+        hint="write every element before it is returned, or narrow the valid region",
+        variable=name,
+        element=element,
+        statement=statement,
+    )

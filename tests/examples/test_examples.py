@@ -1,0 +1,47 @@
+"""Every example runs, and its error against float64 is as small as it says."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2] / "examples"
+
+
+def run_example(name: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, object], str]:
+    names = runpy.run_path(str(ROOT / name))
+    names["main"]()  # type: ignore[operator]
+    return names, capsys.readouterr().out
+
+
+def test_rope(capsys: pytest.CaptureFixture[str]) -> None:
+    names, output = run_example("rope.py", capsys)
+    errors = [float(e) for e in re.findall(r"4096: (\S+)$", output, re.M)]
+    assert len(errors) == 2
+    assert max(errors) < 2e-6
+    low = names["lowered"]()  # type: ignore[operator]
+    text = low.as_python()
+    assert "tile.sin" not in text
+    assert "tile.cos" not in text
+    arrays = names["inputs"]()  # type: ignore[operator]
+    exact = names["reference"](*arrays)  # type: ignore[operator]
+    assert np.abs(low(*arrays) - exact).max() < 2e-6
+
+
+@pytest.mark.parametrize(("name", "limit"), [("composite_tanh.py", 1e-6), ("composite_power.py", 2e-6)])
+def test_composites_from_outside(name: str, limit: float, capsys: pytest.CaptureFixture[str]) -> None:
+    from pypto.ir.op import unregister_op
+    from pypto.passes.lower_composite_ops import remove_composite_rule
+
+    operator = "tile." + name.removeprefix("composite_").removesuffix(".py")
+    try:
+        _, output = run_example(name, capsys)
+        assert float(output.rsplit(" ", 1)[1]) < limit
+        assert f"pl.{operator}(" not in output
+    finally:
+        remove_composite_rule(operator)
+        unregister_op(operator)
