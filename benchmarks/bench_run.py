@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+import pypto.ops  # noqa: F401 - declares the operators
 from pypto import ir
 from pypto.ir import DataType
 from pypto.ir.expr import ConstFloat, Expr, Var
-from pypto.ops import vocabulary  # noqa: F401 - declares the operators
 from pypto.runtime.arguments import bind_arguments
 from pypto.runtime.compile import Linked
 
@@ -53,7 +53,9 @@ class _Kernel:
 
 
 def _whole(k: _Kernel, tile: Var, mode: ir.CastMode) -> Var:
-    return k.let("tile.cast", [k.let("tile.cast", [tile], target_type=DataType.INT32, mode=int(mode))], target_type=DataType.FP32, mode=0)
+    return k.let(
+        "tile.cast", [k.let("tile.cast", [tile], target_type=DataType.INT32, mode=int(mode))], target_type=DataType.FP32, mode=0
+    )
 
 
 def _sine(k: _Kernel, x: Var) -> Var:

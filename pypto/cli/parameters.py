@@ -13,7 +13,7 @@ from pypto.ir.expr import ConstInt, Var
 from pypto.ir.function import Function, Program
 from pypto.ir.types import TensorType
 from pypto.ops.numeric import numpy_dtype
-from pypto.runtime import find_entry
+from pypto.runtime import entry_function
 
 
 def order_arguments(program: Program | Function, entry: str | None, given: dict[str, Any]) -> list[Any]:
@@ -22,7 +22,7 @@ def order_arguments(program: Program | Function, entry: str | None, given: dict[
     Raises:
         LoadError: a value for no parameter, or a parameter without a value.
     """
-    function = program if isinstance(program, Function) else find_entry(program, entry)
+    function = program if isinstance(program, Function) else entry_function(program, entry)
     names = [p.name_hint for p in function.params]
     for name in given:
         if name not in names:

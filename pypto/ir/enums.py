@@ -235,6 +235,18 @@ class CastMode(IntEnum):
     odd = 6
 
 
+class MaskPattern(IntEnum):
+    """Which elements of each two or four a masked gather takes; the rightmost digit stands for the first element."""
+
+    P0101 = 1
+    P1010 = 2
+    P0001 = 3
+    P0010 = 4
+    P0100 = 5
+    P1000 = 6
+    P1111 = 7
+
+
 class CompareResult(IntFlag):
     """What is known of the order of two integers; the numbers are fixed, and combine as sets of less, equal, greater."""
 
@@ -259,6 +271,7 @@ STORED_AS_INT: tuple[type[IntEnum], ...] = (
     AtomicType,
     ReduceOp,
     CastMode,
+    MaskPattern,
 )
 """Enumerations whose members are stored in keywords and attributes as plain numbers."""
 

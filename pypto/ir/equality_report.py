@@ -437,6 +437,6 @@ def _printed(value: Any) -> str:
         return repr(value.value)
     try:
         text = value.as_python(format=False)
-    except (Error, InternalError) as error:
-        return f"<{_kind(value)} that cannot be printed: {error.message}>"
+    except (Error, InternalError, LookupError, TypeError, ValueError, AttributeError):
+        return f"<{_kind(value)} that cannot be printed>"
     return text.rstrip("\n")

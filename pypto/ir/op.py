@@ -35,6 +35,10 @@ class Op:
 
         return UnknownType()
 
+    def other_results(self, deduced: Type) -> Sequence[Type]:
+        """Types that a call may have instead of the deduced one, once a pass has chosen them."""
+        return ()
+
     def get_attr(self, key: str) -> Any:
         """A declared fact by name."""
         raise InvalidValueError(f"operator {self.name!r} declares no {key!r}")
@@ -74,6 +78,12 @@ class DeclaredOp(Op):
 
     __slots__ = ()
     internal_only: bool = False
+    tile_form: str | None = None
+
+    @property
+    def alias_index(self) -> int | None:
+        """Position of the operand whose storage the result is, or None."""
+        return None
 
     def make_call(self, args: list[Expr], kwargs: Mapping[str, AttrValue], span: Span) -> Call:
         """A checked, typed call."""

@@ -36,7 +36,7 @@ def _concrete_kinds() -> list[type[Node]]:
     return [kind for name, kind in NODE_KINDS.items() if not name.startswith("_") and kind not in _ABSTRACT]
 
 
-_ABSTRACT = {NODE_KINDS[name] for name in ("Expr", "Stmt", "BinaryExpr", "UnaryExpr", "ScopeStmt")}
+_ABSTRACT = {Node, *(NODE_KINDS[name] for name in ("Expr", "Stmt", "BinaryExpr", "UnaryExpr", "ScopeStmt"))}
 
 
 class _Dispatch:
@@ -52,7 +52,7 @@ class _Dispatch:
 
     @classmethod
     def _find(cls, kind: type[Node]) -> Callable[[Any, Any], Any]:
-        names = [method_name(base) for base in kind.__mro__ if issubclass(base, Node)]
+        names = [method_name(base) for base in kind.__mro__ if issubclass(base, Node) and base not in _ABSTRACT]
         method = next((getattr(cls, name) for name in names if hasattr(cls, name)), cls._visit_fields)
         if issubclass(kind, BinaryExpr | UnaryExpr):
             method = cls._operator_method(kind, method)
@@ -426,7 +426,7 @@ class IRMutator(_Dispatch, _KindMethods):
         return TupleGetItemExpr(source, op.index, op.span)
 
     def visit_seq_stmts(self, op: SeqStmts) -> Stmt:
-        """The statements rewritten, nested sequences flattened; one statement that is left over stands bare."""
+        """The statements rewritten, nested sequences flattened; the one statement that is left of several stands bare."""
         out: list[Stmt] = []
         comments: list[str] = []
         changed = False
@@ -439,7 +439,8 @@ class IRMutator(_Dispatch, _KindMethods):
                 out.append(new)
         if not changed:
             return op
-        body = body_of(out, op.span)
+        kept_alone = len(out) == 1 and len(op.stmts) == 1
+        body = SeqStmts(out, op.span) if kept_alone else body_of(out, op.span)
         trailing = [*body.trailing_comments, *comments, *op.trailing_comments]
         return body.replace(trailing_comments=trailing) if trailing else body
 

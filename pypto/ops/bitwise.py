@@ -68,6 +68,7 @@ def bitwise(leaf: str, meaning: Callable[..., Any], doc: str, *, scratch: bool =
             "memory": MemorySpace.Vec if namespace == "tile" else None,
             "short": True,
             "pure_types": True,
+            "scratch": ["tmp"] if scratch and namespace == "tile" else [],
         }
         extra = tmp if namespace == "tile" else []
         op(

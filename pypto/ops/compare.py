@@ -87,7 +87,7 @@ for _leaf, _right in (("cmp", Param("rhs", Kind.TILE)), ("cmps", Param("rhs", Ki
         params=[Param("lhs", Kind.TILE), _right, _CMP_TYPE],
         result=_packed_rule,
         meaning=packed,
-        lanes=Lanes.ALL,
+        lanes=Lanes.ELEMENTWISE,
         memory=MemorySpace.Vec,
         short=True,
         doc="Comparison of each element; the result is a mask with one bit for each, rows padded to 32 bytes.",
@@ -104,9 +104,12 @@ op(
 
 
 def unpacked(mask: Array, shape: tuple[int, ...]) -> Array:
-    """The truth values of a packed mask, for elements of ``shape``."""
+    """The truth values of a packed mask, for elements of ``shape``; False where the mask has no bit for them."""
     bits = np.unpackbits(np.ascontiguousarray(mask).view(np.uint8), axis=-1, bitorder="little")
-    return bits[..., : shape[-1]].astype(bool)
+    region = tuple([slice(0, min(b, s)) for b, s in zip(bits.shape, shape, strict=True)])
+    truth = np.zeros(shape, np.bool_)
+    truth[region] = bits[region]
+    return truth
 
 
 def selected(mask: Array, lhs: Array, rhs: Array, tmp: Array | None = None) -> Array:
@@ -142,7 +145,10 @@ op(
     params=[Param("mask", Kind.TILE), Param("lhs", Kind.TILE), Param("rhs", Kind.TILE), Param("tmp", Kind.TILE, doc="scratch tile")],
     result=_select_rule,
     meaning=selected,
-    lanes=Lanes.ALL,
+    lanes=Lanes.ELEMENTWISE,
+    valid_only=["mask"],
+    indices=["mask"],
+    scratch=["tmp"],
     memory=MemorySpace.Vec,
     short=True,
     doc="The left element where the packed mask has a bit, else the right one.",
@@ -157,7 +163,10 @@ op(
     ],
     result=_select_scalar_rule,
     meaning=selected_or_scalar,
-    lanes=Lanes.ALL,
+    lanes=Lanes.ELEMENTWISE,
+    valid_only=["mask"],
+    indices=["mask"],
+    scratch=["tmp"],
     memory=MemorySpace.Vec,
     short=True,
     doc="The element where the packed mask has a bit, else the scalar.",

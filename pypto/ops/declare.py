@@ -233,6 +233,7 @@ class Declaration(DeclaredOp):
         "meaning",
         "memory",
         "memory_inputs",
+        "result_forms",
         "min_operands",
         "operand_params",
         "param_index",
@@ -281,6 +282,7 @@ class Declaration(DeclaredOp):
         self.pure_types: bool = facts.pop("pure_types")
         self.promotes: bool = facts.pop("promotes")
         self.write_channel: WriteChannel | None = facts.pop("write_channel")
+        self.result_forms: Callable[[Type], Sequence[Type]] | None = facts.pop("result_forms")
         self.category: str = facts.pop("category") or _category(name)
         self.operand_params = tuple(p for p in self.params if p.is_operand)
         self.keyword_params = {p.name: p for p in self.params if not p.is_operand}
@@ -449,7 +451,7 @@ class Declaration(DeclaredOp):
             if not param.is_operand:
                 self._keyword(param, value, kwargs)
                 continue
-            if value is None and param.default is None:
+            if value is None and (param.default is None or param.same_as is not None):
                 value = MISSING
             if value is MISSING:
                 if param.same_as is not None:
@@ -572,6 +574,9 @@ class Declaration(DeclaredOp):
             if any(a is not b for a, b in zip(placed, result.types, strict=True)):
                 return TupleType(placed)
         return result
+
+    def other_results(self, deduced: Type) -> Sequence[Type]:
+        return () if self.result_forms is None else self.result_forms(deduced)
 
     def result_space(self, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> MemorySpace | None:
         """Where a tile result of this call lives."""
@@ -893,6 +898,7 @@ def op(
     pure_types: bool = False,
     promotes: bool = False,
     write_channel: WriteChannel | None = None,
+    result_forms: Callable[[Type], Sequence[Type]] | None = None,
     category: str = "",
 ) -> Declaration:
     """Declare an operator.
@@ -925,6 +931,7 @@ def op(
         pure_types: the rule looks at nothing but operand types and keywords, so its results are remembered.
         promotes: operands of another element type are converted to that of the result before the meaning is applied.
         write_channel: the engine that does the writing.
+        result_forms: types that a pass may give the result instead of the deduced one.
     """
     declaration = Declaration(
         name,
@@ -953,6 +960,7 @@ def op(
         pure_types=pure_types,
         promotes=promotes,
         write_channel=write_channel,
+        result_forms=result_forms,
         category=category,
     )
     register_op(declaration)

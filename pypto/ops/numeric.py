@@ -106,11 +106,11 @@ def cast_array(x: Array, src: DataType, dst: DataType, mode: int | str = CastMod
     Raises:
         InvalidValueError: no such mode, or a type that has no NumPy form.
     """
-    return caster(src, dst, resolve_cast_mode(mode))(x)
+    return caster(src, dst, mode)(x)
 
 
 @cache
-def caster(src: DataType, dst: DataType, mode: int) -> Caster:
+def caster(src: DataType, dst: DataType, mode: int | str) -> Caster:
     """The function that converts arrays from one element type to another; see the module for the rules.
 
     Raises:
@@ -201,6 +201,7 @@ def _float_to_integer(src: DataType, dst: DataType, mode: CastMode) -> Caster:
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
     floats = np.float32
     rounding = _ROUND[mode]
+    room = floats(high if bits <= 16 else high // 2)
     widen = src is not DataType.FP32
 
     def careful(x: Array) -> Array:
@@ -228,7 +229,7 @@ def _float_to_integer(src: DataType, dst: DataType, mode: CastMode) -> Caster:
     def checked(x: Array) -> Array:
         with np.errstate(all="ignore"):
             wide = x.astype(floats) if widen else x
-            if bits >= 8 and wide.size and wide.max() < floats(high // 2) and wide.min() > floats(low // 2):
+            if bits >= 8 and wide.size and wide.max() < room and wide.min() >= floats(low):
                 return rounding(wide).astype(target)
             return careful(wide)
 
@@ -349,7 +350,9 @@ def _float_to_float(src: DataType, dst: DataType, mode: CastMode) -> Caster:
         return away
 
     def general(x: Array) -> Array:
-        return _from_doubles(x.astype(np.float64) if not widen else x.astype(np.float32).astype(np.float64), dst, mode)
+        with np.errstate(all="ignore"):
+            wide = x.astype(np.float32) if widen else x
+            return _from_doubles(wide.astype(np.float64), dst, mode)
 
     return general
 
@@ -390,17 +393,14 @@ def _inward(x: Array, mode: CastMode) -> Any:
 def _to_powers(x: Array, mode: CastMode) -> Array:
     """Positive numbers as powers of two from 2**-127 to 2**127, everything else as NaN: the scale type FP8E8M0.
 
-    Halves go to the even exponent code; ``odd`` goes to the odd one.
+    Halves go up; ``odd`` goes to the odd exponent code.
     """
     fraction, exponent = np.frexp(x)
     exact = fraction == 0.5
     below = np.where(np.isfinite(x) & (x > 0), exponent - 1, 0)
-    tie, upper = fraction == 0.75, fraction > 0.75
     odd_code = (below + 127) % 2 == 1
-    if mode in _NEAREST:
-        up = upper | (tie & odd_code)
-    elif mode is CastMode.round:
-        up = upper | tie
+    if mode in _NEAREST or mode is CastMode.round:
+        up = fraction >= 0.75
     elif mode is CastMode.ceil:
         up = ~exact
     else:
@@ -409,3 +409,8 @@ def _to_powers(x: Array, mode: CastMode) -> Array:
     good = np.isfinite(x) & (x > 0)
     made = np.where(good & (power <= 127), np.ldexp(1.0, np.minimum(power, 127)), np.nan)
     return np.where(good & (power > 127) & _inward(x, mode), 2.0**127, made)
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """True for NumPy's floats and those of ``ml_dtypes``."""
+    return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)

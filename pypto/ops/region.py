@@ -283,6 +283,21 @@ def tile_of(
     return TileType(shape, dtype, None, view, space)
 
 
+def flat_dims(dims: Sequence[Expr]) -> list[Expr]:
+    """``[product of leading, last]``; two dimensions or fewer stay as they are."""
+    return [*dims] if len(dims) <= 2 else [product_of(dims[:-1]), dims[-1]]
+
+
+def flat_forms(type_: Type) -> list[Type]:
+    """The two-dimensional form of a tile of more dimensions."""
+    if not isinstance(type_, TileType) or len(type_.shape) <= 2:
+        return []
+    view = type_.tile_view
+    if view is not None and view.valid_shape:
+        view = view.replace(valid_shape=flat_dims(view.valid_shape))
+    return [TileType(flat_dims(type_.shape), type_.dtype, type_.memref, view, type_.memory_space)]
+
+
 def tensor_of(
     like: TensorType, shape: Sequence[Expr], valid: Sequence[Expr] | None = None, keep: bool = False, view: TensorView | None = None
 ) -> TensorType:

@@ -72,6 +72,7 @@ SCALAR_FORMS: tuple[ScalarForm, ...] = (
     _pair("div", scalar.truediv, "Quotient of two scalars."),
     _pair("min", scalar.min_, "Smaller of two scalars.", "min", "tile.min"),
     _pair("max", scalar.max_, "Larger of two scalars.", "max", "tile.max"),
+    ScalarForm("scalar.abs", (Param("input", Kind.SCALAR),), scalar.abs, "Absolute value of a scalar.", ("abs",)),
     ScalarForm(
         "scalar.cast",
         (

@@ -96,6 +96,7 @@ op(
     "tile.rsqrt",
     params=[Param("tile", Kind.TILE), Param("tmp", Kind.TILE, default=None, doc="scratch like the operand; selects the precise form")],
     memory=MemorySpace.Vec,
+    scratch=["tmp"],
     doc="One over the square root of each element.",
     **_ROOT,
 )

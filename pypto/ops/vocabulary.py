@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pypto.ir.op import declared_ops, registry_version
 from pypto.ops.declare import Declaration
+from pypto.ops.forms import Forms
 from pypto.ops.scalars import SCALAR_FORMS, ScalarForm
 from pypto.ops.unified import Unified, UnifiedParam
 
@@ -75,14 +76,21 @@ def _is_internal(entry: Entry) -> bool:
 def _make() -> None:
     global _entries, _made_at
     made: dict[str, Entry] = {}
+    dotted: dict[str, list[Declaration]] = {}
     bare: dict[str, dict[str, Declaration]] = {}
+    shared: dict[str, list[Declaration]] = {}
     for declaration in declared_ops():
         if not isinstance(declaration, Declaration):
             continue
         for path in paths_of(declaration):
-            made[path] = declaration
+            dotted.setdefault(path, []).append(declaration)
         for name in bare_names(declaration):
-            bare.setdefault(name, {})[declaration.namespace] = declaration
+            taken = bare.setdefault(name, {})
+            if declaration.namespace in taken:
+                shared.setdefault(name, [*taken.values()]).append(declaration)
+            taken.setdefault(declaration.namespace, declaration)
+    for path, operators in dotted.items():
+        made[path] = operators[0] if len(operators) == 1 else Forms(path, operators)
     for form in SCALAR_FORMS:
         for path in form.paths:
             if "." in path:
@@ -91,4 +99,6 @@ def _make() -> None:
                 bare.setdefault(path, {})["scalar"] = form
     for name, choices in bare.items():
         made[name] = next(iter(choices.values())) if len(choices) == 1 else Unified(name, choices)
+    for name, operators in shared.items():
+        made[name] = Forms(name, operators)
     _entries, _made_at = made, registry_version()

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import pypto.ops  # noqa: F401 - declares the operators
 from pypto.ir.function import Program
-from pypto.parser import control, functions, special, statements, subscripts  # noqa: F401 - register what they read
+from pypto.parser import control, functions, scopes, special, statements, subscripts  # noqa: F401 - register what they read
 from pypto.parser.dynamic import DynVar
 from pypto.parser.errors import (
     InvalidOperationError,

@@ -12,6 +12,7 @@ from pypto.ir.expr import EMPTY, Call, ConstBool, ConstFloat, ConstInt, Expr, Ma
 from pypto.ir.function import Function
 from pypto.ir.types import ScalarType
 from pypto.ops.declare import OPERANDS, ArityError, Declaration, Kind, OperandError
+from pypto.ops.scalars import ScalarForm
 from pypto.ops.unified import Unified
 from pypto.ops.vocabulary import lookup, names
 from pypto.parser.environment import NOTHING
@@ -24,6 +25,7 @@ from pypto.parser.errors import (
     UnsupportedFeatureError,
 )
 from pypto.parser.folding import path_of, static
+from pypto.parser.namespace import STATIC_NAMES
 from pypto.parser.reader import Reader, expression
 
 Special = Callable[[Reader, ast.Call], Expr]
@@ -246,6 +248,11 @@ def keyword_argument(reader: Reader, name: str, node: Any) -> Any:
     if value is NOTHING:
         if type(node) is ast.Starred:
             raise reader.unsupported_expression(node)
+        path = path_of(reader, node)
+        if path is not None:
+            close = did_you_mean(path, list(STATIC_NAMES))
+            hint = f"did you mean {'' if path.startswith('pld.') else 'pl.'}{close}?" if close else None
+            raise reader.failure(ParserTypeError, f"there is no {ast.unparse(node)}", node, hint=hint)
         expr = reader.expression(node)
         if isinstance(expr, ConstInt | ConstFloat | ConstBool):
             return expr.value
@@ -411,6 +418,8 @@ def _operator_failure(reader: Reader, node: ast.Call, entry: Any, written: _Writ
     message = error.message
     if isinstance(entry, Unified) and not message.startswith("pl."):
         message = f"pl.{entry.leaf}: {message}" if entry.leaf not in message else message
+    elif isinstance(entry, ScalarForm):
+        message = message.replace(entry.name, f"pl.{entry.paths[0]}")
     elif isinstance(entry, Declaration) and entry.leaf not in message:
         message = f"{entry.name}: {message}"
     return reader.failure(InvalidOperationError, message, place, hint=error.hint, label=label, code=error.code)

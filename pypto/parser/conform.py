@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from pypto.diagnostics import Error
 from pypto.ir.dtypes import DataType
@@ -29,6 +29,10 @@ def conform(reader: Reader, value: Expr, wanted: Annotated, value_node: Any, nod
             return value.replace(type=given)
         raise _mismatch(reader, type_, given, value_node)
     if isinstance(type_, ShapedType) and isinstance(given, ShapedType):
+        if isinstance(value, Call) and len(type_.shape) != len(given.shape):
+            forms = [form for form in value.op.other_results(type_) if disagreement(form, given) is None]
+            if forms:
+                value, type_ = value.replace(type=forms[0]), cast("ShapedType", forms[0])
         check_agreement(reader, type_, given, value_node)
         merged = given if reader.source.printed else merge(reader, type_, wanted, node)
         return retyped(reader, value, merged, value_node)
@@ -122,13 +126,18 @@ def merge(reader: Reader, type_: ShapedType, wanted: Annotated, node: Any) -> Ty
     return given
 
 
+def same_type(left: Type, right: Type) -> bool:
+    """True for equal types that also refer to one buffer."""
+    return left is right or (left == right and getattr(left, "memref", None) is getattr(right, "memref", None))
+
+
 def retyped(reader: Reader, value: Expr, type_: Type, node: Any) -> Expr:
     """The value with another type: a call is built again with it; a variable has the type it has.
 
     Raises:
         ParserTypeError: the value is no call and its type differs.
     """
-    if value.type is type_ or value.type == type_:
+    if same_type(value.type, type_):
         return value
     if isinstance(value, Call):
         return value.replace(type=type_)

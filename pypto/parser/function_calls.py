@@ -15,7 +15,7 @@ from pypto.ir.node import walk
 from pypto.ir.op import GlobalVar
 from pypto.ir.stmt import ReturnStmt, Stmt
 from pypto.ir.types import ScalarType, ShapedType, TupleType, Type, UnknownType
-from pypto.ir.utilities import call_result_type
+from pypto.ir.utilities import deduce_call_return_type
 from pypto.parser.attrs import read_attrs
 from pypto.parser.errors import ParserTypeError, UnsupportedFeatureError
 from pypto.parser.folding import path_of
@@ -65,10 +65,8 @@ def call_function(
     type_: Type = UnknownType()
     if function is not None:
         _check_kinds(reader, node, name, function, args)
-        try:
-            type_ = call_result_type(function, args)
-        except Error as error:
-            raise reader.from_error(ParserTypeError, error, node) from error
+        _check_dimensions(reader, node, name, function, args)
+        type_ = result_type(reader, function, args)
     try:
         return Call(GlobalVar(name), args, kwargs, attrs, type_, reader.source.span(node))
     except Error as error:

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 from pypto.diagnostics import Error, did_you_mean
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import FunctionType, Level, Role
-from pypto.ir.expr import ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, Var, WindowBuffer, index_const
+from pypto.ir.expr import Cast, ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, Var, WindowBuffer, index_const
 from pypto.ir.span import Span
 from pypto.ir.stmt import AssignStmt, Stmt
-from pypto.ir.types import Type
+from pypto.ir.types import ScalarType, Type
 from pypto.parser.comments import Comment
 from pypto.parser.dynamic import DynVar
 from pypto.parser.environment import NOTHING, Environment
@@ -317,9 +317,21 @@ class Reader:
                 saved[name] = bound
             var = bound
         else:
+            if isinstance(bound, Var):
+                value = self._adapted(bound, value, span)
             var = self.variable_for(name, value.type, node, span)
         self.out.append(AssignStmt(var, value, span))
         return var
+
+    def _adapted(self, var: Var, value: Expr, span: Span) -> Expr:
+        """An INDEX value takes the integer type of the variable that it is assigned to; every other value stays as it is."""
+        have, want = value.type, var.type
+        if not (isinstance(have, ScalarType) and isinstance(want, ScalarType)) or have is want:
+            return value
+        home = self.home.get(var)
+        if have.dtype is not DataType.INDEX or not want.dtype.is_int() or home is None or not home.is_open:
+            return value
+        return ConstInt(value.value, want.dtype, span) if type(value) is ConstInt else Cast(value, want.dtype, span)
 
     def temporary(self, name: str, value: Expr, span: Span) -> Var:
         """Emit the assignment of a value to a new variable that no name is bound to."""

@@ -245,7 +245,7 @@ def read_jump(reader: Reader, node: ast.Break | ast.Continue) -> None:
     kind = reader.loops[-1] if reader.loops else None
     if kind is None:
         raise reader.failure(InvalidOperationError, f"{word} outside a loop", node)
-    if kind in ("parallel", "unroll", "split_aiv"):
+    if kind in ("parallel", "unroll", "split_aiv", "spmd"):
         raise reader.failure(
             InvalidOperationError, f"{word} cannot leave a pl.{kind} loop", node, hint="use pl.range, or an if around the rest"
         )
@@ -285,6 +285,8 @@ def refused(reader: Reader, node: ast.stmt) -> ParserError:
     """The refusal of a statement that the language does not have."""
     what, hint = _REFUSED.get(type(node), (f"{type(node).__name__} statements", None))
     if isinstance(node, ast.AugAssign):
-        hint = f"write {ast.unparse(node.target)} = {ast.unparse(node.target)} ..."
+        target = ast.unparse(node.target)
+        written = ast.unparse(node).removeprefix(target).strip()
+        hint = f"write {target} = {target} {written.replace('=', '', 1)}"
     return reader.failure(UnsupportedFeatureError, f"{what} cannot be used in a kernel", node, hint=hint)
 

@@ -317,7 +317,7 @@ def dimension(reader: Reader, node: Any) -> Any:
     """One dimension: an integer, or an index expression."""
     if type(node) is ast.Constant and type(node.value) is int:
         value: Any = node.value
-    elif type(node) is ast.Attribute or type(node) is ast.Subscript:
+    elif type(node) is ast.Attribute or type(node) is ast.Subscript or type(node) is ast.Constant:
         value = static(reader, node)
         if value is NOTHING:
             value = reader.expression(node)

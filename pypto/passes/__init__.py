@@ -27,7 +27,9 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "TimingInstrument",
         "VerificationInstrument",
     ),
+    "lower_composite_ops": ("LoweringBuilder", "composite_ops", "composite_rule", "remove_composite_rule"),
     "manager": ("PassManager",),
+    "op_conversion": ("ConversionContext", "register_op_conversion", "register_op_conversion_custom"),
     "pipeline": ("PassPipeline",),
     "pipeline_text": ("PipelineTextError", "parse_pipeline", "pass_to_text"),
     "properties": ("IRProperty", "IRPropertySet", "PassProperties", "property_set"),
@@ -50,6 +52,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "runtime_kind_to_name",
     ),
     "verification": (
+        "PassVerificationError",
         "PropertyVerifierRegistry",
         "get_default_verify_properties",
         "get_structural_properties",
@@ -59,14 +62,16 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "verify_tensor_view_canonical",
     ),
 }
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
+_HOME = {name: f"pypto.passes.{module}" for module, names in _MODULES.items() for name in names}
+_ERROR_TYPES = ("NestedCallErrorType", "SSAErrorType", "TypeCheckErrorType", "UseAfterDefErrorType")
+_HOME |= dict.fromkeys(_ERROR_TYPES, "pypto.ir.verify")
 
 __all__ = sorted(["Diagnostic", *_HOME])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        value = globals()[name] = getattr(import_module(f"pypto.passes.{_HOME[name]}"), name)
+        value = globals()[name] = getattr(import_module(_HOME[name]), name)
         return value
     if name.startswith("_"):
         raise AttributeError(f"module 'pypto.passes' has no attribute {name!r}")

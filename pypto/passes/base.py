@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -41,6 +42,8 @@ class Pass:
         instruments = context.get_instruments() if context is not None else ()
         for instrument in instruments:
             instrument.before_pass(self, program)
+        collects = gc.isenabled()
+        gc.disable()  # a pass makes many nodes and frees few; looking through them again and again costs more than the work
         try:
             result = self.transform(program)
         except Error as error:
@@ -48,6 +51,9 @@ class Pass:
             if error.note is None or where not in error.note:
                 error.note = where if error.note is None else f"{error.note}; {where}"
             raise
+        finally:
+            if collects:
+                gc.enable()
         for instrument in instruments:
             instrument.after_pass(self, result)
         return result

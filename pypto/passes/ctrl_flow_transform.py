@@ -28,13 +28,14 @@ from pypto.ir.stmt import (
 from pypto.ir.types import ScalarType
 from pypto.passes.base import FunctionPass
 from pypto.passes.loops import constant_int
-from pypto.passes.names import NameSource, defined_vars
+from pypto.passes.names import NameSource
 from pypto.passes.properties import IRProperty
 from pypto.passes.registry import register_pass
 from pypto.passes.rewrite import (
     Renamer,
     bodies,
     comment,
+    defined_vars,
     edit_end,
     fold,
     has_jump,

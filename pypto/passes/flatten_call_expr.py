@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pypto.ir.dtypes import DataType
@@ -36,8 +37,7 @@ class FlattenCallExpr(FunctionPass):
     PRODUCED = (_P.SSAForm, _P.NoNestedCalls, _P.NormalizedStmtStructure)
 
     def transform_function(self, function: Function, program: Program) -> Function:
-        names = NameSource.of(function)
-        body = Flattener(names).block(function.body)
+        body = Flattener(function).block(function.body)
         return function if body is function.body else function.replace(body=body)
 
 
@@ -47,10 +47,14 @@ def holds_call(expr: Expr) -> bool:
 
 
 class Flattener:
-    """Flattens the statements of one function; temporaries get names from ``names``."""
+    """Flattens the statements of one function; temporaries get names that it does not have yet."""
 
-    def __init__(self, names: NameSource) -> None:
-        self.names = names
+    def __init__(self, function: Function) -> None:
+        self.function = function
+
+    @cached_property
+    def names(self) -> NameSource:
+        return NameSource.of(self.function)
 
     def block(self, body: Stmt) -> Stmt:
         """A body in three-address form; the same object when it is already."""

@@ -28,10 +28,9 @@ from pypto.ir.types import ScalarType, ShapedType, Type
 from pypto.ir.visitor import IRMutator
 from pypto.passes.base import Pass
 from pypto.passes.flatten_call_expr import Flattener
-from pypto.passes.names import NameSource, defined_vars
 from pypto.passes.properties import IRProperty
 from pypto.passes.registry import register_pass
-from pypto.passes.rewrite import Renamer, comment, fold, listed, statements, unfold, used_vars
+from pypto.passes.rewrite import Renamer, comment, defined_vars, fold, listed, statements, unfold, used_vars
 
 _CALL_FACTS = frozenset(("arg_directions", "arg_direction_overrides"))
 
@@ -121,7 +120,7 @@ class _Inliner:
 
     def __init__(self, expander: _Expander, function: Function) -> None:
         self.expander = expander
-        self.flattener = Flattener(NameSource.of(function))
+        self.flattener = Flattener(function)
         self.tuples: set[Var] = set()
 
     def block(self, body: Stmt) -> Stmt:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pypto.ir.expr import Var
 from pypto.ir.function import Function
-from pypto.ir.node import FieldKind, walk
-from pypto.ir.stmt import Stmt
+from pypto.passes.rewrite import defined_vars
 
 ROLES = ("ssa", "iter", "rv", "phi", "tile", "tmp", "out", "store", "idx")
 
@@ -53,16 +51,3 @@ class NameSource:
                 self._versions[stem] = version
                 self.taken.add(name)
                 return name
-
-
-def defined_vars(body: Stmt) -> list[Var]:
-    """The variables that statements define, in order, each once."""
-    found: dict[Var, None] = {}
-    for node in walk(body):
-        if isinstance(node, Stmt):
-            for name, kind, _ in node.FIELDS:
-                if kind is FieldKind.DEF:
-                    found[getattr(node, name)] = None
-                elif kind is FieldKind.DEFS:
-                    found.update(dict.fromkeys(getattr(node, name)))
-    return list(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pypto.diagnostics import Diagnostic, InvalidTypeError, render
 from pypto.ir.function import Program
@@ -55,6 +55,9 @@ class PassPipeline:
 
     def __len__(self) -> int:
         return len(self._passes)
+
+    def __iter__(self) -> Iterator[Pass]:
+        return iter(self.get_passes())
 
     def __str__(self) -> str:
         return ",".join(map(str, self._passes))

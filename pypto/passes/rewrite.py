@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
-from pypto.ir.expr import Expr, IterArg, Var
+from pypto.ir.expr import ConstInt, Expr, IterArg, Var
 from pypto.ir.function import Function
 from pypto.ir.node import FieldKind, Node
 from pypto.ir.span import UNKNOWN, Span
 from pypto.ir.stmt import (
+    AssignStmt,
     BreakStmt,
     ContinueStmt,
     IfStmt,
@@ -23,32 +24,41 @@ from pypto.ir.type_parts import is_closed, type_expressions
 from pypto.ir.types import Type
 from pypto.ir.visitor import IRMutator
 
-_SINGLE = (FieldKind.EXPR, FieldKind.OPTIONAL_EXPR)
-_MANY = (FieldKind.EXPRS, FieldKind.VARS)
 _BODIES = (FieldKind.STMT, FieldKind.OPTIONAL_STMT)
 
-_PLANS: dict[type, tuple[tuple[str, FieldKind], ...]] = {}
-_READ = (*_SINGLE, *_MANY, FieldKind.ATTRS, FieldKind.TYPE)
+_ONE, _MANY, _ATTRS, _TYPE = range(4)
+_HOW = {
+    FieldKind.EXPR: _ONE,
+    FieldKind.OPTIONAL_EXPR: _ONE,
+    FieldKind.EXPRS: _MANY,
+    FieldKind.VARS: _MANY,
+    FieldKind.ATTRS: _ATTRS,
+    FieldKind.TYPE: _TYPE,
+}
+_READ_PLANS: dict[type, tuple[tuple[str, int], ...]] = {}
+_DEFINING_PLANS: dict[type, tuple[tuple[str, bool], ...]] = {}
+_BODY_PLANS: dict[type, tuple[tuple[str, bool], ...]] = {}
 
 
-def _plan(kind: type[Node]) -> tuple[tuple[str, FieldKind], ...]:
-    plan = _PLANS.get(kind)
-    if plan is None:
-        # The initial value of an iter arg is read where the loop defines it, not where the variable is used.
-        skip = "initValue" if issubclass(kind, IterArg) else None
-        plan = _PLANS[kind] = tuple((f.name, f.kind) for f in kind.FIELDS if f.kind in _READ and f.name != skip)
-    return plan
+def _read_plan(kind: type[Node]) -> tuple[tuple[str, int], ...]:
+    # The initial value of an iter arg is read where the loop defines it, not where the variable is used.
+    skip = "initValue" if issubclass(kind, IterArg) else None
+    steps = tuple((f.name, _HOW[f.kind]) for f in kind.FIELDS if f.kind in _HOW and f.name != skip)
+    _READ_PLANS[kind] = steps
+    return steps
 
 
 def _push_read(node: Node, stack: list[Expr]) -> None:
-    for name, kind in _plan(type(node)):
+    kind = type(node)
+    plan = _READ_PLANS.get(kind)
+    for name, how in _read_plan(kind) if plan is None else plan:
         value = getattr(node, name)
-        if kind in _SINGLE:
+        if how == _ONE:
             if value is not None:
                 stack.append(value)
-        elif kind in _MANY:
+        elif how == _MANY:
             stack.extend(value)
-        elif kind is FieldKind.TYPE:
+        elif how == _TYPE:
             if not is_closed(value):
                 stack.extend(type_expressions(value))
         else:
@@ -81,27 +91,56 @@ def add_uses(node: Expr | Stmt, uses: set[Var]) -> None:
             if current in uses:
                 continue
             uses.add(current)
+        elif type(current) is ConstInt:
+            continue
         _push_read(current, stack)
 
 
-def definitions(stmt: Stmt) -> Iterator[Var]:
+def definitions(stmt: Stmt) -> Sequence[Var]:
     """The variables that the statement itself (not its bodies) defines."""
-    for name, kind, _ in stmt.FIELDS:
-        if kind is FieldKind.DEF:
-            yield getattr(stmt, name)
-        elif kind is FieldKind.DEFS:
-            yield from getattr(stmt, name)
+    kind = type(stmt)
+    if kind is AssignStmt:
+        return (stmt.var,)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    plan = _DEFINING_PLANS.get(kind)
+    if plan is None:
+        wanted = (FieldKind.DEF, FieldKind.DEFS)
+        plan = _DEFINING_PLANS[kind] = tuple((f.name, f.kind is FieldKind.DEF) for f in kind.FIELDS if f.kind in wanted)
+    found: list[Var] = []
+    for name, single in plan:
+        value = getattr(stmt, name)
+        if single:
+            found.append(value)
+        else:
+            found.extend(value)
+    return found
 
 
-def bodies(stmt: Stmt) -> Iterator[Stmt]:
+def bodies(stmt: Stmt) -> Sequence[Stmt]:
     """The statements directly inside a statement."""
-    for name, kind, _ in stmt.FIELDS:
-        if kind in _BODIES:
-            body = getattr(stmt, name)
-            if body is not None:
-                yield body
-        elif kind is FieldKind.STMTS:
-            yield from getattr(stmt, name)
+    kind = type(stmt)
+    plan = _BODY_PLANS.get(kind)
+    if plan is None:
+        steps = ((f.name, f.kind is FieldKind.STMTS) for f in kind.FIELDS if f.kind in (*_BODIES, FieldKind.STMTS))
+        plan = _BODY_PLANS[kind] = tuple(steps)
+    if not plan:
+        return ()
+    found: list[Stmt] = []
+    for name, several in plan:
+        value = getattr(stmt, name)
+        if several:
+            found.extend(value)
+        elif value is not None:
+            found.append(value)
+    return found
+
+
+def defined_vars(body: Stmt) -> list[Var]:
+    """The variables that statements define, in order, each once."""
+    found: dict[Var, None] = {}
+    for stmt in statements(body):
+        for var in definitions(stmt):
+            found[var] = None
+    return list(found)
 
 
 def statements(body: Stmt) -> Iterator[Stmt]:
@@ -110,7 +149,7 @@ def statements(body: Stmt) -> Iterator[Stmt]:
     while stack:
         current = stack.pop()
         yield current
-        stack.extend(reversed(list(bodies(current))))
+        stack.extend(reversed(bodies(current)))
 
 
 def used_vars(where: Function | Stmt) -> set[Var]:

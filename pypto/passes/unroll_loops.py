@@ -16,10 +16,9 @@ from pypto.ir.visitor import IRMutator
 from pypto.passes.base import FunctionPass
 from pypto.passes.convert_to_ssa.liveness import vars_to_rename
 from pypto.passes.loops import constant_int, constant_range
-from pypto.passes.names import defined_vars
 from pypto.passes.properties import IRProperty
 from pypto.passes.registry import register_pass
-from pypto.passes.rewrite import Renamer, comment, edit_end, fold, listed, statements
+from pypto.passes.rewrite import Renamer, comment, defined_vars, edit_end, fold, listed, statements
 
 MOST_COPIES = 1 << 16
 """More iterations than this are refused: the program would not fit."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pypto.diagnostics import Diagnostic, VerificationError, render
+from pypto.diagnostics import Diagnostic
+from pypto.ir import verify as ir_verify
 from pypto.ir.function import Program
-from pypto.ir.node import late
+from pypto.ir.verify import PropertyViolation
 from pypto.passes.base import Pass
 from pypto.passes.properties import (
     DEFAULT_VERIFY_PROPERTIES,
@@ -35,7 +36,7 @@ def get_verified_properties() -> IRPropertySet:
 
 def verifiable(properties: Iterable[IRProperty]) -> list[str]:
     """The names of those properties that have a verifier."""
-    known = late("pypto.ir.verify").PROPERTIES
+    known = ir_verify.PROPERTIES
     return [member.name for member in IRPropertySet(properties) if member.name in known]
 
 
@@ -45,40 +46,43 @@ class PropertyVerifierRegistry:
     @staticmethod
     def verify(properties: Iterable[IRProperty], program: Program) -> list[Diagnostic]:
         """Every finding against the properties; those without a verifier are taken to hold."""
-        return list(late("pypto.ir.verify").verify(program, verifiable(properties)))
+        return list(ir_verify.verify(program, verifiable(properties)))
 
     @staticmethod
     def verify_or_throw(properties: Iterable[IRProperty], program: Program) -> None:
         """Verify, and raise when a property does not hold.
 
         Raises:
-            VerificationError: the text lists every finding.
+            PassVerificationError: the text lists every finding.
         """
         verify_or_raise(properties, program, "Verification failed")
 
     @staticmethod
     def generate_report(diagnostics: Sequence[Diagnostic]) -> str:
-        """The findings as text."""
-        if not diagnostics:
-            return "no findings"
-        count = f"{len(diagnostics)} finding{'' if len(diagnostics) == 1 else 's'}"
-        return "\n\n".join([count, *map(render, diagnostics)])
+        """The findings as text, each with its place."""
+        return ir_verify.generate_report(diagnostics)
+
+
+class PassVerificationError(PropertyViolation):
+    """A property does not hold where passes run; ``findings`` are all diagnostics, and the text lists each with its place."""
+
+    def __init__(self, phrase: str, findings: Sequence[Diagnostic]) -> None:
+        super().__init__(findings)
+        self.message = f"{phrase}: {self.message}"
 
 
 def verify_or_raise(properties: Iterable[IRProperty], program: Program, phrase: str) -> None:
-    """Verify; a finding of severity error raises VerificationError that begins with ``phrase`` and lists all of them."""
+    """Verify; findings of severity error raise PassVerificationError, whose text begins with ``phrase`` and lists all of them."""
     found = [item for item in PropertyVerifierRegistry.verify(properties, program) if item.severity == "error"]
     if found:
-        first = found[0]
-        rest = PropertyVerifierRegistry.generate_report(found)
-        raise VerificationError(f"{phrase}: {rest}", first.span, first.hint)
+        raise PassVerificationError(phrase, found)
 
 
 def verify_properties(properties: Iterable[IRProperty], program: Program, pass_name: str) -> None:
     """Verify the output of a pass.
 
     Raises:
-        VerificationError: a property does not hold; the text names the pass and lists every finding.
+        PassVerificationError: a property does not hold; the text names the pass and lists every finding.
     """
     verify_or_raise(properties, program, f"Verification failed after pass '{pass_name}'")
 
@@ -103,4 +107,4 @@ def run_verifier(properties: IRPropertySet | None = None) -> Pass:
 
 def verify_tensor_view_canonical(program: Program, require_materialized: bool = False) -> list[Diagnostic]:
     """The tensor views of a program that are not in canonical form; ``require_materialized`` also asks for their strides."""
-    return list(late("pypto.ir.verify").verify_tensor_view_canonical(program, require_materialized))
+    return list(ir_verify.verify_tensor_view_canonical(program, require_materialized))

@@ -62,9 +62,7 @@ class Analysis:
         for var, stmt in self._uses.items():
             if var not in self._pinned:
                 self.last_use.setdefault(stmt, []).append(var)
-        self.unused = {
-            v for v in self._block_of if v not in self._uses and v not in self._pinned and has_storage(v.type)
-        }
+        self.unused = {v for v in self._block_of if v not in self._uses and v not in self._pinned and has_storage(v.type)}
 
     # -- answers -----------------------------------------------------------------------------------------------------
 

@@ -144,7 +144,8 @@ def _array(function: Function, param: Var, type_: ShapedType, direction: ParamDi
         )
     if value.ndim != len(type_.shape):
         raise ArgumentError(
-            f"{where} must have {len(type_.shape)} dimensions ({_shape_text(type_)}), got the shape {list(value.shape)}", param.span
+            f"{where} must have {len(type_.shape)} dimensions ({_shape_text(type_)}), got the shape {list(value.shape)}",
+            param.span,
         )
     for at, (dim, got) in enumerate(zip(type_.shape, value.shape, strict=True)):
         if isinstance(dim, ConstInt) and dim.value != got:

@@ -44,9 +44,7 @@ def draw_inputs(program: Program | Function, seed: int = 0, entry: str | None = 
     function = entry_function(program, entry)
     generator = np.random.default_rng(seed)
     sizes = dynamic_sizes(program, function)
-    shapes = {
-        p: [evaluate(d, sizes) for d in p.type.shape] for p in function.params if isinstance(p.type, ShapedType)
-    }
+    shapes = {p: [evaluate(d, sizes) for d in p.type.shape] for p in function.params if isinstance(p.type, ShapedType)}
     extents = [e for p, shape in shapes.items() if isinstance(p.type, TensorType | TileType) for e in shape if e > 1]
     most = min([LARGEST_INTEGER, *[e - 1 for e in extents]])
     drawn: list[Any] = []
@@ -61,9 +59,7 @@ def draw_inputs(program: Program | Function, seed: int = 0, entry: str | None = 
             else:
                 drawn.append(_numbers(generator, type_.dtype, shape, most))
         else:
-            raise InvalidTypeError(
-                f"no argument can be drawn for {param.name_hint!r} of type {type(type_).__name__}", param.span
-            )
+            raise InvalidTypeError(f"no argument can be drawn for {param.name_hint!r} of type {type(type_).__name__}", param.span)
     return drawn
 
 

@@ -117,9 +117,11 @@ class Operator:
         "_convert",
         "_detach",
         "_elements",
+        "_indices",
         "_keywords",
         "_meaning",
         "_moved",
+        "_packs",
         "_result_dtypes",
         "_result_numpy",
         "_static_shapes",
@@ -129,6 +131,7 @@ class Operator:
         "apply",
         "declaration",
         "direct",
+        "extents_needed",
         "needs_shapes",
         "result_types",
         "valid_operands",
@@ -145,9 +148,7 @@ class Operator:
         effects = [declaration.arg_effect(i, call.kwargs) for i in range(len(params))]
         scratch = set(declaration.scratch)
         targets = [
-            i
-            for i, e in enumerate(effects)
-            if e is not ArgEffect.Read and names[i] not in scratch and is_shaped(self._types[i])
+            i for i, e in enumerate(effects) if e is not ArgEffect.Read and names[i] not in scratch and is_shaped(self._types[i])
         ]
         self._target = targets
         self._meaning = declaration.meaning
@@ -155,17 +156,19 @@ class Operator:
         self._asks_out = not isinstance(self._meaning, np.ufunc | None) and "out" in _parameters_of(self._meaning)
         self._tracked = [i for i, n in enumerate(names) if n not in scratch and i not in targets]
         shaped = [i for i, t in enumerate(self._types) if is_shaped(t)]
-        indices = set(declaration.indices)
-        self._moved = [i for i in shaped if names[i] not in indices]
+        self._indices = [i for i in shaped if names[i] in declaration.indices]
+        self._moved = [i for i in shaped if i not in self._indices]
         # a scalar that takes the element type of an array is an element itself, and is moved like one
         self._elements = [
             i for i, p in enumerate(params) if isinstance(self._types[i], ScalarType) and p.stamp in names and not p.literal
         ]
         all_valid = declaration.lanes in (Lanes.REDUCE, Lanes.CONTRACT)
         only = set(declaration.valid_only)
-        self.valid_operands = [
-            i for i in shaped if (all_valid or names[i] in only) and partial_valid(self._types[i]) is not None
-        ]
+        self.valid_operands = [i for i in shaped if (all_valid or names[i] in only) and partial_valid(self._types[i]) is not None]
+        self._packs = declaration.lanes is Lanes.ELEMENTWISE and self._changes_shape(shaped)
+        # an elementwise result of another shape (packed masks) is told by the valid lanes alone
+        bounds = [i for i in shaped[:1] if self._packs and partial_valid(self._types[i]) is not None]
+        self.extents_needed = sorted({*self.valid_operands, *bounds})
         self._result_dtypes = [getattr(t, "dtype", None) for t in self.result_types]
         self._result_numpy = [numpy_dtype(t.dtype) if isinstance(t, ShapedType) else None for t in self.result_types]
         self._static_shapes = [_static_shape(t) for t in self.result_types]
@@ -179,6 +182,17 @@ class Operator:
         self._detach = self._alias is None and bool(shaped) and (written or unstable or from_memory)
         self.direct = None if written or unstable else self._direct()
         self.apply: Apply = self._choose(declaration.lanes, bool(declaration.fresh) and self._is_fresh(call.kwargs))
+
+    def _changes_shape(self, shaped: Sequence[int]) -> bool:
+        operands = [_static_shape(self._types[i]) for i in shaped if i not in self._indices and i in self._tracked]
+        result = _static_shape(self.result_types[0])
+        known = [s for s in operands if s is not None]
+        if result is None or not operands or len(known) != len(operands):
+            return False
+        try:
+            return np.broadcast_shapes(*known) != result
+        except ValueError:
+            return True
 
     def _is_fresh(self, kwargs: Mapping[str, AttrValue]) -> bool:
         fresh = self.declaration.fresh
@@ -215,7 +229,7 @@ class Operator:
         if self._meaning is None:
             return self._without_meaning
         if self._target:
-            return self._guarded(self._write)
+            return self._quick_write(self._guarded(self._write))
         if fresh:
             return self._guarded(self._fresh)
         if self._alias is not None:
@@ -228,30 +242,64 @@ class Operator:
             Lanes.ALL: self._all,
             Lanes.NONE: self._none,
         }[lanes]
-        guarded = self._guarded(lifted)
-        return self._quick(guarded) if lanes is Lanes.ELEMENTWISE else guarded
+        return self._quick(self._guarded(lifted))
 
     def _quick(self, guarded: Apply) -> Apply:
-        """The way of clean arrays through an elementwise meaning: nothing to track, only the result to check."""
-        meaning, keywords = self._meaning, self._keywords
-        dtype, shape = self._result_numpy[0], self._static_shapes[0]
-        if self._convert or self._asks_out or len(self.result_types) != 1 or dtype is None or meaning is None:
+        """The way of clean values through a meaning: nothing to track, only the result to check."""
+        dtype, shape, type_ = self._result_numpy[0], self._static_shapes[0], self.result_types[0]
+        meaning, detach = self._meaning, self._detach
+        if self._convert or len(self.result_types) != 1 or meaning is None or (self._asks_out and shape is None):
             return guarded
-        call, name, detach = meaning, self.declaration.name, self._detach
+        keywords = {**self._keywords, "out": ResultSpec(dtype, shape)} if self._asks_out and shape else self._keywords
+        finish = from_numpy(type_.dtype) if isinstance(type_, ScalarType) else None
+        if finish is None and dtype is None:
+            return guarded
+        call, name = meaning, self.declaration.name
 
         def quick(extents: Extents | None, *operands: Any) -> Any:
-            for operand in operands:
-                if type(operand) is Tracked or type(operand) is PoisonScalar:
-                    return guarded(extents, *operands)
             if extents is not None:
                 return guarded(extents, *operands)
+            data = operands
+            for at, operand in enumerate(operands):
+                kind = type(operand)
+                if kind is Tracked:
+                    if operand.poison is not None:
+                        return guarded(extents, *operands)
+                    data = (*data[:at], operand.data, *data[at + 1 :])
+                elif kind is PoisonScalar:
+                    return guarded(extents, *operands)
             try:
-                result = call(*operands, **keywords)
-            except Exception as error:  # noqa: BLE001 - every failure of a meaning is told as one of its statement
+                result = call(*data, **keywords)
+            except Exception as error:
                 raise OperatorFailed(name, describe_values(operands), error) from error
-            if result.dtype != dtype or (shape is not None and result.shape != shape) or (detach and result.base is not None):
+            if finish is not None:
+                return finish(result)
+            if result.dtype != dtype or (shape is not None and result.shape != shape):
+                return guarded(extents, *operands)
+            if detach and (result.base is not None or any(result is d for d in data)):
                 return guarded(extents, *operands)
             return result
+
+        return quick
+
+    def _quick_write(self, guarded: Apply) -> Apply:
+        """The way of clean values into clean storage."""
+        if self._convert or self._asks_out or len(self._target) != 1 or self._alias != self._target[0] or self._meaning is None:
+            return guarded
+        call, name, keywords, target = self._meaning, self.declaration.name, self._keywords, self._target[0]
+
+        def quick(extents: Extents | None, *operands: Any) -> Any:
+            written = operands[target]
+            if extents is not None or type(written) is not Tracked or written.base is not None or written.mask is not None:
+                return guarded(extents, *operands)
+            for at, operand in enumerate(operands):
+                if at != target and (type(operand) is Tracked or type(operand) is PoisonScalar):
+                    return guarded(extents, *operands)
+            try:
+                call(*operands[:target], written.data, *operands[target + 1 :], **keywords)
+            except Exception as error:
+                raise OperatorFailed(name, describe_values(operands), error) from error
+            return written
 
         return quick
 
@@ -261,7 +309,7 @@ class Operator:
         def guarded(extents: Extents | None, *operands: Any) -> Any:
             try:
                 return apply(extents, operands)
-            except Exception as error:  # noqa: BLE001 - every failure of a meaning is told as one of its statement
+            except Exception as error:
                 raise OperatorFailed(name, describe_values(operands), error) from error
 
         return guarded
@@ -327,9 +375,7 @@ class Operator:
                 return True
         return False
 
-    def _finish(
-        self, extents: Extents | None, results: Sequence[Any], masks: Sequence[Any], operands: Sequence[Any]
-    ) -> Any:
+    def _finish(self, extents: Extents | None, results: Sequence[Any], masks: Sequence[Any], operands: Sequence[Any]) -> Any:
         finished = [
             self._finished(extents, at, result, mask, operands)
             for at, (result, mask) in enumerate(zip(results, masks, strict=True))
@@ -346,7 +392,7 @@ class Operator:
         if dtype is None:
             return result
         if result.dtype != dtype:
-            result = result.astype(dtype)
+            result = _as_dtype(result, dtype, self._result_dtypes[at])
         shape = self._static_shapes[at] if extents is None else extents[1][at]
         valid = None if extents is None else extents[2][at]
         if shape is not None and result.shape != shape:
@@ -368,8 +414,17 @@ class Operator:
 
     def _elementwise(self, extents: Extents | None, operands: Sequence[Any]) -> Any:
         results = self._results(extents, self._data(extents, operands))
-        counted = [operands[i] for i in self._tracked]
-        masks = [_fitted(joined_mask(counted, _widest(counted)), np.shape(r)) for r in results]
+        if self._index_poison(extents, operands):
+            masks: list[Any] = [np.ones(np.shape(r), np.bool_) for r in results]
+        else:
+            counted = [operands[i] for i in self._tracked if i not in self._indices]
+            joined = joined_mask(counted, _widest(counted))
+            if joined is not None and self._packs:
+                at = self._moved[0]
+                if extents is not None and extents[0][at] is not None:
+                    joined = valid_part(joined, extents[0][at])
+                joined = np.full(np.shape(results[0]), bool(joined.any()), np.bool_)
+            masks = [joined] * len(results)
         return self._finish(extents, results, masks, operands)
 
     def _move(self, extents: Extents | None, operands: Sequence[Any]) -> Any:
@@ -378,16 +433,18 @@ class Operator:
         moved = self._masks(extents, operands, data)
         masks = [None] * len(results) if moved is None else self._results(extents, moved, masks=True)
         loose = [i for i in self._tracked if i not in self._elements]
-        if any(type(operands[i]) is PoisonScalar for i in loose) or self._index_poison(operands):
+        if any(type(operands[i]) is PoisonScalar for i in loose) or self._index_poison(extents, operands):
             masks = [np.ones(np.shape(r), np.bool_) for r in results]
         return self._finish(extents, results, masks, operands)
 
-    def _index_poison(self, operands: Sequence[Any]) -> bool:
-        for at in self._tracked:
-            if at not in self._moved and isinstance(operands[at], Tracked):
-                mask = operands[at].poison
-                if mask is not None and mask.any():
-                    return True
+    def _index_poison(self, extents: Extents | None, operands: Sequence[Any]) -> bool:
+        """True when what says where elements come from is itself poison somewhere."""
+        for at in self._indices:
+            mask = poison_of(operands[at]) if at < len(operands) else None
+            if mask is not None and extents is not None and at in self.valid_operands:
+                mask = valid_part(mask, extents[0][at])
+            if mask is not None and np.any(mask):
+                return True
         return False
 
     def _reduce(self, extents: Extents | None, operands: Sequence[Any]) -> Any:
@@ -547,6 +604,13 @@ def stale_layers(value: Tracked) -> list[Mask]:
     return below if value.stale is None else [value.stale, *below]
 
 
+def _as_dtype(result: Any, dtype: np.dtype[Any], target: DataType | None) -> Any:
+    """A result that NumPy computed in a wider type; floats saturate toward integers."""
+    if target is not None and target.is_int() and (result.dtype.kind == "f" or "float" in result.dtype.name):
+        return cast_array(result.astype(np.float64), DataType.FP32, target, CastMode.trunc)
+    return result.astype(dtype)
+
+
 def _static_shape(type_: Type) -> tuple[int, ...] | None:
     if not isinstance(type_, ShapedType) or isinstance(type_, ArrayType):
         return None
@@ -560,12 +624,6 @@ def _static_shape(type_: Type) -> tuple[int, ...] | None:
 
 def _widest(values: Sequence[Any]) -> tuple[int, ...]:
     return np.broadcast_shapes(*[np.shape(plain(v)) for v in values if isinstance(v, np.ndarray | Tracked)])
-
-
-def _fitted(mask: Mask | None, shape: tuple[int, ...]) -> Mask | None:
-    if mask is None or mask.shape == shape:
-        return mask
-    return np.full(shape, bool(mask.any()), np.bool_)
 
 
 def _padded(result: Any, mask: Any, shape: tuple[int, ...]) -> tuple[Any, Mask]:

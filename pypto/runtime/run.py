@@ -70,9 +70,7 @@ def run(
     if not isinstance(program, Program | Function):
         raise ArgumentTypeError(f"run takes a program or a function, got {type(program).__name__}")
     if schedule is not None and not _SCHEDULE.fullmatch(schedule):
-        raise ArgumentError(
-            f"{schedule!r} is no schedule", hint='one of "round_robin", "greedy", "random:SEED", "replay:FILE"'
-        )
+        raise ArgumentError(f"{schedule!r} is no schedule", hint='one of "round_robin", "greedy", "random:SEED", "replay:FILE"')
     if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
         raise ArgumentError(f"ranks must be a positive integer, got {ranks!r}")
     if ranks != 1:
@@ -120,9 +118,7 @@ def entry_function(program: Program | Function, entry: str | None = None) -> Fun
     hosts = [f for f in functions if f.is_host_orchestrator]
     candidates = hosts
     if len(hosts) != 1:
-        called = {
-            n.op.name for f in functions for n in walk(f.body) if isinstance(n, Call | Submit) and n.op.is_function
-        }
+        called = {n.op.name for f in functions for n in walk(f.body) if isinstance(n, Call | Submit) and n.op.is_function}
         candidates = [f for f in (hosts or functions) if f.name not in called]
     if len(candidates) == 1:
         return candidates[0]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pypto.ir.function import Function, Program
 from pypto.parser import parse
-from pypto.passes import PassContext, PassManager, parse_pipeline, run_verifier
+from pypto.passes import PassContext, PassManager, get_structural_properties, parse_pipeline, run_verifier
 from pypto.testing.instruments import MeaningInstrument, RoundtripInstrument
 from pypto.testing.meaning import Inputs
 from pypto.testing.roundtrip import assert_roundtrip
@@ -40,7 +40,7 @@ def validate(
     found = parse(source) if isinstance(source, str) else source
     assert_roundtrip(found)
     program = found if isinstance(found, Program) else Program([found], found.name)
-    run_verifier()(program)
+    run_verifier(get_structural_properties())(program)
     roundtrip, meaning = RoundtripInstrument(), MeaningInstrument(inputs)
     passes = PassManager.get_strategy().passes if pipeline is None else parse_pipeline(pipeline)
     lowered = program

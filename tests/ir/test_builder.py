@@ -165,7 +165,10 @@ def test_errors(b: ir.IRBuilder) -> None:
             pass
         with pytest.raises(RuntimeError, match="after the end"):
             f.get_result()
-        with pytest.raises(RuntimeError, match="1 iter args but 0 return variables"), b.for_loop(b.var("i", INDEX), 0, 1, 1) as loop:
+        with (
+            pytest.raises(RuntimeError, match="1 iter args but 0 return variables"),
+            b.for_loop(b.var("i", INDEX), 0, 1, 1) as loop,
+        ):
             loop.iter_arg("acc", 0)
         with pytest.raises(RuntimeError, match="needs a type"), b.while_loop(True) as loop:
             loop.return_var("r")

@@ -123,7 +123,11 @@ MISMATCHES = {
         call(attrs={"device": const(1)}),
         r"at: attrs\['device'\]\.value[\s\S]*int64_t value mismatch",
     ),
-    "type name": (param(INDEX), param(TILE), r"at: params\[0\][\s\S]*Variable type mismatch.*Type name mismatch \(ScalarType != TileType\)"),
+    "type name": (
+        param(INDEX),
+        param(TILE),
+        r"at: params\[0\][\s\S]*Variable type mismatch.*Type name mismatch \(ScalarType != TileType\)",
+    ),
     "type vector": (function(returns=[TILE]), function(), r"Type vector size mismatch"),
     "scalar dtype": (
         param(ir.ScalarType(ir.INT64)),

@@ -51,7 +51,9 @@ class Rename(ir.IRMutator):
 
 def test_every_kind_has_its_method() -> None:
     abstract = {"Expr", "Stmt", "BinaryExpr", "UnaryExpr", "ScopeStmt", "_Values", "Function", "Program"}
-    made = {method_name(kind) for name, kind in NODE_KINDS.items() if name not in abstract and kind.__module__.startswith("pypto.ir.")}
+    made = {
+        method_name(kind) for name, kind in NODE_KINDS.items() if name not in abstract and kind.__module__.startswith("pypto.ir.")
+    }
     assert made == {f"visit_{name}" for name in METHODS}
     for name in METHODS:
         assert callable(getattr(ir.IRVisitor, f"visit_{name}"))
@@ -122,7 +124,12 @@ def test_group_hooks() -> None:
 
 
 def test_submit_scopes_and_windows_are_visited() -> None:
-    base, core, cond, dep = var("buf", ir.PtrType()), var("core"), var("cond", ir.ScalarType(ir.BOOL)), var("dep", ir.ScalarType(ir.TASK_ID))
+    base, core, cond, dep = (
+        var("buf", ir.PtrType()),
+        var("core"),
+        var("cond", ir.ScalarType(ir.BOOL)),
+        var("dep", ir.ScalarType(ir.TASK_ID)),
+    )
     window = ir.WindowBuffer(base, ir.index_const(64))
     submit = ir.Submit(ir.GlobalVar("k"), [], [dep], {}, {}, dep.type, UNKNOWN, core_num=core, predicate=cond)
     spmd = ir.SpmdScopeStmt(core, body=ir.EvalStmt(submit))

@@ -358,3 +358,32 @@ def test_bool_flags_leak_from_loops() -> None:
     f = ir.Function("f", [x], [hit.type], seq(loop(i, (0, 3, 1), let(hit, gt(i, x))), ir.ReturnStmt([hit])))
     g = convert(f)
     same_results(f, g, (0,), (5,))
+
+
+@pytest.mark.parametrize(
+    ("type_", "creator"),
+    [
+        (ir.TensorType([8, 8], ir.DataType.FP32), "tensor.create"),
+        (ir.TileType([8, 8], ir.DataType.FP32, None, None, ir.MemorySpace.Vec), "tile.create"),
+    ],
+)
+def test_an_array_that_only_the_loop_assigns_starts_empty(type_: ir.Type, creator: str) -> None:
+    n, i = index("n", "i")
+    y = ir.Var("y", type_)
+    made = loop(i, (0, n, 1), let(y, call(i, name="make", type_=type_)), line=2)
+    f = ir.Function("f", [n], [type_], seq(made, ir.ReturnStmt([y])))
+    g = convert(f)
+    create, for_loop, _ = g.body.stmts
+    assert create.value.op.name == creator
+    assert create.value.type == type_
+    assert for_loop.iter_args[0].initValue is create.var
+
+
+def test_an_array_whose_extent_the_loop_computes_cannot_start_empty() -> None:
+    n, i, k = index("n", "i", "k")
+    tile = ir.TileType([64], ir.DataType.FP32, None, ir.TileView(valid_shape=[k]), ir.MemorySpace.Vec)
+    y = ir.Var("y", tile)
+    body = seq(let(k, add(i, 1)), let(y, call(k, name="make", type_=tile)))
+    f = ir.Function("f", [n], [tile], seq(loop(i, (0, n, 1), body), ir.ReturnStmt([y])))
+    with pytest.raises(InvalidValueError, match="assigned only inside the loop"):
+        passes.convert_to_ssa()(program(f))

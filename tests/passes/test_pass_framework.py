@@ -13,6 +13,7 @@ import pytest
 import pypto.passes.verification as verification
 from pypto import ir, passes
 from pypto.diagnostics import Diagnostic, Error, InternalError, InvalidTypeError, InvalidValueError, VerificationError
+from pypto.ir.verify import generate_report
 from pypto.passes import (
     IRProperty,
     IRPropertySet,
@@ -282,6 +283,7 @@ class FakeVerifier:
         self.asked: list[list[str]] = []
         self.findings = findings or {}
         self.PROPERTIES = {p.name for p in IRProperty}
+        self.generate_report = generate_report
 
     def verify(self, program: ir.Program, names: list[str]) -> list[Diagnostic]:
         self.asked.append(list(names))
@@ -291,7 +293,7 @@ class FakeVerifier:
 @pytest.fixture
 def verifier(monkeypatch: pytest.MonkeyPatch) -> FakeVerifier:
     fake = FakeVerifier()
-    monkeypatch.setattr(verification, "late", lambda module: fake)
+    monkeypatch.setattr(verification, "ir_verify", fake)
     return fake
 
 
@@ -338,15 +340,15 @@ def test_run_verifier_is_a_pass(verifier: FakeVerifier) -> None:
     passes.run_verifier(property_set(IRProperty.SSAForm))(before)
     assert verifier.asked[-1] == ["SSAForm"]
     verifier.findings = {"SSAForm": "twice"}
-    with pytest.raises(VerificationError, match="Verification failed: 1 finding"):
+    with pytest.raises(VerificationError, match="Verification failed: verification found 1 fault"):
         check(before)
     with pytest.raises(VerificationError, match="after pass 'Mine'"):
         passes.verify_properties(property_set(IRProperty.SSAForm), before, "Mine")
     registry = passes.PropertyVerifierRegistry
     found = registry.verify(property_set(IRProperty.SSAForm), before)
     assert [item.code for item in found] == ["SSAForm"]
-    assert registry.generate_report(found) == "1 finding\n\nerror[SSAForm]: twice"
-    assert registry.generate_report([]) == "no findings"
+    assert registry.generate_report(found) == "verification found 1 fault\n\nerror[SSAForm]: twice"
+    assert registry.generate_report([]) == "verification found nothing"
 
 
 # -- warnings --------------------------------------------------------------------------------------------------------------------
@@ -402,3 +404,15 @@ def test_the_report_says_what_changed(tmp_path: Path) -> None:
     assert report.get_output_dir() == str(tmp_path / "out")
     text = (tmp_path / "out" / "passes.txt").read_text()
     assert text == "Rename: changed, functions 1 -> 1\nKeep: unchanged, functions 1 -> 1\n"
+
+
+def test_the_real_verifiers() -> None:
+    x = ir.Var("x", INDEX)
+    twice = ir.Program([ir.Function("f", [x], [INDEX], ir.SeqStmts([ir.AssignStmt(x, x), ir.ReturnStmt([x])]))], "P")
+    with pytest.raises(passes.PassVerificationError, match="IRVerifier|Verification failed") as caught:
+        passes.run_verifier(property_set(IRProperty.SSAForm))(twice)
+    (finding,) = caught.value.findings
+    assert (finding.rule_name, finding.error_type) == ("SSAForm", passes.SSAErrorType.MULTIPLE_ASSIGNMENT)
+    with PassContext([]), pytest.raises(Error, match="after pass 'Rename'"):
+        PassPipeline([Rename()]).run(twice)
+    assert passes.verify_tensor_view_canonical(twice) == []

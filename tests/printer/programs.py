@@ -180,15 +180,16 @@ class Programs:
                 return ir.AssignStmt(self.var(type_), value)
             return ir.EvalStmt(self.call(2, ir.UnknownType()) if r.random() < 0.7 else self.scalar(3))
         before = len(self.variables)
-        try:
-            return self._compound(depth)
-        finally:
-            del self.variables[before:]
+        results = [ir.Var(self.name(), INDEX) for _ in range(r.choice((0, 0, 1, 2)))]
+        made = self._compound(depth, results)
+        del self.variables[before:]
+        if not isinstance(made, ir.ScopeStmt):
+            self.variables += results
+        return made
 
-    def _compound(self, depth: int) -> ir.Stmt:
+    def _compound(self, depth: int, results: list[ir.Var]) -> ir.Stmt:
         r = self.random
         choice = r.random()
-        results = [self.var(INDEX) for _ in range(r.choice((0, 0, 1, 2)))]
         if choice < 0.3:
             condition = self.scalar(r.choice((1, 4)), ir.BOOL)
             then = self.body(depth - 1, results)
@@ -197,6 +198,8 @@ class Programs:
         carried = [ir.IterArg(self.name(), INDEX, self.scalar(2, ir.INDEX)) for _ in results]
         if choice < 0.6:
             bounds = [self.scalar(r.choice((0, 0, 3)), ir.INDEX) for _ in range(3)]
+            if type(bounds[2]) is ir.ConstInt and not bounds[2].value:
+                bounds[2] = ir.index_const(3)
             if r.random() < 0.5:
                 bounds[0], bounds[2] = ir.index_const(0), ir.index_const(1)
             loop_var = self.var(INDEX)

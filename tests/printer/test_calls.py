@@ -65,7 +65,7 @@ def function_call(args: list[Any], kwargs: Any = None, attrs: Any = None) -> ir.
                 sync_start=True,
                 allow_early_resolve=True,
                 predicate=ir.Gt(a, ir.index_const(0), ir.BOOL),
-            ),  # fmt: skip
+            ),
             "pl.spmd_submit(kernel, t, deps=[b], dumps=[t], core_num=8, sync_start=True, allow_early_resolve=True, "
             'predicate=(a > 0), attrs={"m": 1})',
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pypto.ops  # noqa: F401 - declares the operators
 from pypto import ir
 from pypto.ir import DataType, ParamDirection
 from pypto.ir.expr import Expr, Var
@@ -12,7 +13,6 @@ from pypto.ir.op import GlobalVar
 from pypto.ir.span import Span
 from pypto.ir.stmt import AssignStmt, EvalStmt, ReturnStmt, Stmt, body_of
 from pypto.ir.types import Type
-from pypto.ops import vocabulary  # noqa: F401 - declares the operators
 
 FP32, FP16, BF16 = DataType.FP32, DataType.FP16, DataType.BF16
 INT8, INT32, INT64, INDEX, BOOL = DataType.INT8, DataType.INT32, DataType.INT64, DataType.INDEX, DataType.BOOL

@@ -8,7 +8,21 @@ import pytest
 from pypto import ir
 from pypto.ir.expr import Var
 from pypto.runtime import ArgumentError, RunError, run
-from tests.runtime.building import FP32, INDEX, INT32, Body, InOut, Out, call, call_function, load, number, program, scalar, tensor
+from tests.runtime.building import (
+    FP32,
+    INDEX,
+    INT32,
+    Body,
+    InOut,
+    Out,
+    call,
+    call_function,
+    load,
+    number,
+    program,
+    scalar,
+    tensor,
+)
 
 
 def scale_kernel(rows: ir.Expr | int = 4, name: str = "kernel") -> ir.Function:

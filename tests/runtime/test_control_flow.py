@@ -8,7 +8,7 @@ import pytest
 from pypto import ir
 from pypto.ir.expr import IterArg, Var
 from pypto.runtime import RunError, compile_function, run
-from tests.runtime.building import BOOL, FP32, INDEX, INT32, Body, Out, call, load, number, scalar, tensor
+from tests.runtime.building import BOOL, INDEX, INT32, Body, Out, call, load, number, scalar, tensor
 
 
 def index(value: int) -> ir.Expr:
@@ -219,7 +219,15 @@ def nested(depth: int, ssa: bool, kinds: int = 1) -> ir.Function:
     value: ir.Stmt = ir.YieldStmt([ir.Add(arg, index(1), INDEX)])
     result = Var("r", scalar(INDEX))
     for level in reversed(range(depth)):
-        loop = ir.ForStmt(Var(f"i{level}", scalar(INDEX)), index(0), index(2) if level in (3, depth - 1) else index(1), index(1), [args[level]], value, [result])  # noqa: E501
+        loop = ir.ForStmt(
+            Var(f"i{level}", scalar(INDEX)),
+            index(0),
+            index(2) if level in (3, depth - 1) else index(1),
+            index(1),
+            [args[level]],
+            value,
+            [result],
+        )
         value = ir.SeqStmts([loop, ir.YieldStmt([result])])
         outer, result = result, Var("r", scalar(INDEX))
     body = Body()

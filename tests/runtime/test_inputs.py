@@ -8,7 +8,7 @@ import pytest
 from pypto import ir
 from pypto.ir.expr import Var
 from pypto.runtime import compare_results, draw_inputs, run
-from tests.runtime.building import BOOL, FP16, FP32, INDEX, INT32, Body, InOut, Out, call, load, scalar, tensor
+from tests.runtime.building import BOOL, FP16, INDEX, INT32, Body, InOut, Out, call, load, scalar, tensor
 
 
 def many() -> ir.Function:

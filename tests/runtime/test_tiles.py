@@ -91,7 +91,9 @@ def test_matmul_against_float64() -> None:
     body = Body()
     body.give(body.let("c", call("tensor.matmul", a, b)))
     x, y = uniform(16, 32), uniform(32, 8)
-    np.testing.assert_allclose(run(body.function("f", [a, b]), x, y), x.astype(np.float64) @ y.astype(np.float64), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        run(body.function("f", [a, b]), x, y), x.astype(np.float64) @ y.astype(np.float64), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_a_tile_is_a_value_although_its_tensor_changes_later() -> None:

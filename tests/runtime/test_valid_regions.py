@@ -106,3 +106,31 @@ def test_narrowing_the_valid_region() -> None:
     f = body.function("f", [x, (o, Out), n])
     assert run(f, np.ones((4, 32), np.float32), np.zeros((4, 1), np.float32), 5).tolist() == [[5]] * 4
     assert run(f, np.ones((4, 32), np.float32), np.zeros((4, 1), np.float32), 32).tolist() == [[32]] * 4
+
+
+def test_comparing_and_selecting_with_scratch_and_padding() -> None:
+    x, y, o, n = Var("x", tensor([4, 64])), Var("y", tensor([4, 64])), Var("o", tensor([4, 64])), Var("n", scalar(INDEX))
+    body = Body()
+    a, b = body.let("a", load(x, [0, 0], [4, 64], [4, n])), body.let("b", load(y, [0, 0], [4, 64], [4, n]))
+    mask = body.let("mask", call("tile.cmp", a, b, cmp_type=4))
+    picked = body.let("picked", call("tile.sel", mask, a, b, create_tile(body, [4, 64])))
+    body.give(body.let("s", call("tile.store", picked, [0, 0], o)))
+    f = body.function("f", [x, y, (o, Out), n])
+    left, right = (RNG.uniform(-2, 2, (4, 64)).astype(np.float32) for _ in range(2))
+    for valid in (0, 1, 8, 13, 64):
+        result = run(f, left, right, np.zeros((4, 64), np.float32), valid)
+        np.testing.assert_array_equal(result[:, :valid], np.maximum(left, right)[:, :valid])
+        assert not result[:, valid:].any()
+
+
+def test_operands_of_different_valid_regions() -> None:
+    """Lanes that only one operand has are computed from garbage, so they are not good."""
+    x, o, n = Var("x", tensor([4, 32])), Var("o", tensor([4, 32])), Var("n", scalar(INDEX))
+    body = Body()
+    wide, narrow = body.let("wide", load(x, [0, 0], [4, 32])), body.let("narrow", load(x, [0, 0], [4, 32], [4, n]))
+    body.give(body.let("s", call("tile.store", call("tile.add", wide, narrow), [0, 0], o)))
+    f = body.function("f", [x, (o, Out), n])
+    np.testing.assert_array_equal(run(f, np.ones((4, 32), np.float32), np.zeros((4, 32), np.float32), 32), np.full((4, 32), 2))
+    with pytest.raises(PoisonError) as caught:
+        run(f, np.ones((4, 32), np.float32), np.zeros((4, 32), np.float32), 31)
+    assert caught.value.element == (0, 31)

@@ -11,7 +11,7 @@ from pypto.ir.dtypes import DataType
 from pypto.ir.enums import ForKind
 from pypto.ir.expr import ConstBool, ConstFloat, ConstInt, Expr, IterArg, MakeTuple, Var
 from pypto.ir.function import Function, Program
-from pypto.ir.op import create_op_call, find_op
+from pypto.ir.op import create_op_call
 from pypto.ir.stmt import (
     AssignStmt,
     ForStmt,
@@ -24,6 +24,7 @@ from pypto.ir.stmt import (
 from pypto.ir.type_parts import is_closed
 from pypto.ir.types import ScalarType, ShapedType, TensorType, TileType
 from pypto.ir.visitor import IRMutator
+from pypto.ops import memory as _memory  # registers the operators that create tensors and tiles
 from pypto.passes.base import FunctionPass
 from pypto.passes.convert_to_ssa.liveness import Effects, vars_to_rename
 from pypto.passes.loops import constant_range
@@ -31,6 +32,8 @@ from pypto.passes.names import NameSource
 from pypto.passes.properties import IRProperty
 from pypto.passes.registry import register_pass
 from pypto.passes.rewrite import append_to_yield, fold, fresh_copy, has_jump, unfold
+
+del _memory
 
 _EMPTY = SeqStmts([])
 _NOTHING: set[Var] = set()
@@ -299,11 +302,9 @@ def fresh_like(type_: ShapedType, loop: Stmt) -> Expr | None:
     kwargs: dict[str, Any] = {"dtype": type_.dtype}
     if isinstance(type_, TileType):
         kwargs["target_memory"] = type_.memory_space
-    op = find_op("tile.create" if isinstance(type_, TileType) else "tensor.create")
-    if op is None:
-        return None
+    name = "tile.create" if isinstance(type_, TileType) else "tensor.create"
     given = {key: value for key, value in kwargs.items() if value is not None}
-    call = create_op_call(op.name, [MakeTuple(type_.shape)], given, loop.span)
+    call = create_op_call(name, [MakeTuple(type_.shape)], given, loop.span)
     return call if call.type == type_ else None
 
 

@@ -14,7 +14,7 @@ from pypto.ir.op import create_internal_op_call, get_op
 from pypto.ir.scalar import add, mul
 from pypto.ir.stmt import AssignStmt, Stmt
 from pypto.ir.types import TensorType, TileType, static_dims
-from pypto.passes.flatten_tile_nd_to_2d.shapes import flat_dims, flat_tuple, flat_type, is_deep
+from pypto.passes.flatten_tile_nd_to_2d.shapes import flat_tuple, flat_type, is_deep
 
 FlattenRule = Callable[[Call, list[Expr], list[Stmt]], Expr]
 """A rule: original call, flattened operands, statements to put before; returns the new value."""
@@ -141,5 +141,3 @@ def _transpose(call: Call, args: list[Expr], before: list[Stmt]) -> Expr:
         args = [*args, scratch]
     return again(call, args)
 
-
-__all__ = ["RULES", "FlattenRule", "again", "flat_dims", "flatten_rule"]

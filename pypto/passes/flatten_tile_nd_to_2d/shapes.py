@@ -2,35 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pypto.diagnostics import InvalidValueError
-from pypto.ir.expr import ConstInt, Expr, MakeTuple, index_const
-from pypto.ir.scalar import mul
+from pypto.ir.expr import Expr, MakeTuple
 from pypto.ir.span import Span
 from pypto.ir.types import TileType, Type, static_dims
-
-
-def product(dims: Sequence[Expr]) -> Expr:
-    """The product of dimensions: constants are folded, a factor of one vanishes."""
-    constant = 1
-    symbolic: list[Expr] = []
-    for dim in dims:
-        if isinstance(dim, ConstInt):
-            constant *= dim.value
-        else:
-            symbolic.append(dim)
-    if constant == 0 or not symbolic:
-        return index_const(constant)
-    result = symbolic[0]
-    for dim in symbolic[1:]:
-        result = mul(result, dim)
-    return result if constant == 1 else mul(result, index_const(constant))
-
-
-def flat_dims(dims: Sequence[Expr]) -> list[Expr]:
-    """``[product of leading, last]``; two dimensions or fewer stay as they are."""
-    return [*dims] if len(dims) <= 2 else [product(dims[:-1]), dims[-1]]
+from pypto.ops.region import flat_dims, flat_forms
 
 
 def flat_tuple(dims: Expr) -> Expr:
@@ -53,11 +29,9 @@ def flat_type(type_: Type, span: Span) -> Type:
             "a tile of more than two dimensions needs a constant shape", span, hint="bound the dimension and use valid_shape"
         )
     view = type_.tile_view
-    if view is not None:
-        if view.stride or view.start_offset is not None:
-            raise InvalidValueError("a strided tile of more than two dimensions has no two-dimensional form", span)
-        view = view.replace(valid_shape=flat_dims(view.valid_shape) if view.valid_shape else [])
-    return TileType(flat_dims(type_.shape), type_.dtype, type_.memref, view, type_.memory_space)
+    if view is not None and (view.stride or view.start_offset is not None):
+        raise InvalidValueError("a strided tile of more than two dimensions has no two-dimensional form", span)
+    return flat_forms(type_)[0]
 
 
 def is_deep(value: Expr) -> bool:
