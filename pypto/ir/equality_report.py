@@ -34,6 +34,9 @@ __all__ = ["difference"]
 _SHOWN_LINES = 40
 """Longer printed nodes are cut in the report."""
 
+_SHOWN_COLUMNS = 400
+"""Longer lines of printed nodes are cut in the report."""
+
 _SHOWN_STEPS = 100
 """Longer paths are cut in the middle."""
 
@@ -426,7 +429,11 @@ def _block(value: Any) -> str:
     lines = (_printed(value) if isinstance(value, Node | Type) else _line(value)).splitlines() or [""]
     if len(lines) > _SHOWN_LINES:
         lines = [*lines[:_SHOWN_LINES], f"... ({len(lines) - _SHOWN_LINES} more lines)"]
-    return "\n".join(f"  {line}" for line in lines)
+    return "\n".join(f"  {_cut(line)}" for line in lines)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _SHOWN_COLUMNS else f"{line[:_SHOWN_COLUMNS]} ... ({len(line) - _SHOWN_COLUMNS} more characters)"
 
 
 def _printed(value: Any) -> str:

@@ -263,9 +263,7 @@ class Submit(Expr):
     )
 
     def __init__(self, op: Op, args: Sequence[Expr], deps: Sequence[Expr], *rest: Any, **named: Any) -> None:
-        options = {
-            name: named.pop(name, None) for name in ("core_num", "sync_start", "allow_early_resolve", "predicate")
-        }
+        options = {name: named.pop(name, None) for name in ("core_num", "sync_start", "allow_early_resolve", "predicate")}
         positional = list(rest)
         for at, item in enumerate(positional):
             if isinstance(item, Span):

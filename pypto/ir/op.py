@@ -7,12 +7,13 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from pypto.diagnostics import Error, InternalError, InvalidTypeError, InvalidValueError, did_you_mean
+from pypto.ir.attrs import AttrValue, normalize_attrs
 from pypto.ir.enums import ArgEffect
+from pypto.ir.expr import EMPTY, Call, Expr
+from pypto.ir.node import late
 from pypto.ir.span import UNKNOWN, Span
 
 if TYPE_CHECKING:
-    from pypto.ir.attrs import AttrValue
-    from pypto.ir.expr import Call, Expr
     from pypto.ir.types import Type
 
 
@@ -191,11 +192,19 @@ def create_op_call(name: str, args: Sequence[Expr], *rest: Any, **named: Any) ->
 
 def create_internal_op_call(op: DeclaredOp, args: Sequence[Expr], kwargs: Any = None, span: Span = UNKNOWN) -> Call:
     """Like :func:`create_op_call` for an operator at hand, internal ones included; errors gain the place of ``span``."""
-    from pypto.ir.attrs import normalize_attrs
-
     try:
-        return op.make_call([*args], normalize_attrs(kwargs), span)
+        return op.make_call([*args], normalize_attrs(kwargs) if kwargs else EMPTY, span)
     except Error as error:
         if error.place is None and span.is_valid():
             error.place = span
         raise
+
+
+_HELPERS = ("tensor", "tile", "system", "array")
+
+
+def __getattr__(name: str) -> Any:
+    # ``ir.op`` is this module, and also where people look for one function an operator: ``ir.op.tile.add(x, 1.0)``
+    if name in _HELPERS:
+        return getattr(late("pypto.ops.helpers"), name)
+    raise AttributeError(f"module 'pypto.ir.op' has no attribute {name!r}")

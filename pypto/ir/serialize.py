@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
-
-import msgpack
 
 from pypto.diagnostics import Error, InvalidTypeError
 from pypto.ir import enums
@@ -41,7 +40,10 @@ __all__ = ["SerializationError", "deserialize", "deserialize_from_file", "serial
 _FORMAT = "pypto-ir"
 _VERSION = 1
 
-_msgpack: Any = msgpack
+
+def _msgpack() -> Any:
+    """MessagePack, loaded when first needed: most programs are never serialized."""
+    return import_module("msgpack")
 
 
 class SerializationError(Error, ValueError):
@@ -67,7 +69,7 @@ def serialize(node: Node) -> bytes:
         "records": writer.records,
         "root": root,
     }
-    return _msgpack.packb(content, use_bin_type=True, unicode_errors="surrogatepass")
+    return _msgpack().packb(content, use_bin_type=True, unicode_errors="surrogatepass")
 
 
 def deserialize(data: bytes) -> Any:
@@ -77,8 +79,8 @@ def deserialize(data: bytes) -> Any:
         SerializationError: the bytes are no serialized node.
     """
     try:
-        content: Any = _msgpack.unpackb(data, raw=False, strict_map_key=False, unicode_errors="surrogatepass")
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        content: Any = _msgpack().unpackb(data, raw=False, strict_map_key=False, unicode_errors="surrogatepass")
+    except (ValueError, TypeError, _msgpack().UnpackException) as error:
         raise SerializationError(f"the data is not MessagePack: {error}") from error
     if not isinstance(content, dict) or content.get("format") != _FORMAT:  # pyright: ignore[reportUnknownMemberType]
         raise SerializationError("the data is not a serialized node")

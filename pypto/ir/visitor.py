@@ -64,9 +64,13 @@ class _Dispatch:
         group = "visit_binary_expr" if issubclass(kind, BinaryExpr) else "visit_unary_expr"
         if getattr(method, "is_default", False):
             method = getattr(cls, group)
-            if getattr(method, "is_default", False):
+            if getattr(method, "is_default", False) and getattr(cls.visit_expr, "is_default", False):
                 return cls._visit_operators
         return _guarded(method)
+
+    def visit_expr(self, op: Expr) -> Any:
+        """An expression by the method of its kind."""
+        raise InternalError("a visitor derives from IRVisitor or IRMutator", op.span)
 
     def _visit_operators(self, op: Any) -> Any:
         """Operators that nobody overrides, without recursion."""
@@ -219,6 +223,7 @@ class IRVisitor(_Dispatch, _KindMethods):
         """Visit parameters, attributes and body."""
         _visit_fields(self, op)
 
+    @_default
     def visit_expr(self, op: Expr) -> None:
         """Visit an expression by the method of its kind."""
         kind = type(op)
@@ -363,6 +368,7 @@ class IRMutator(_Dispatch, _KindMethods):
         """The function with parameters, attributes, return types and body rewritten."""
         return _rewrite_fields(self, op)
 
+    @_default
     def visit_expr(self, op: Expr) -> Expr:
         """The replacement of an expression, by the method of its kind."""
         kind = type(op)
@@ -441,8 +447,8 @@ class IRMutator(_Dispatch, _KindMethods):
             return op
         kept_alone = len(out) == 1 and len(op.stmts) == 1
         body = SeqStmts(out, op.span) if kept_alone else body_of(out, op.span)
-        trailing = [*body.trailing_comments, *comments, *op.trailing_comments]
-        return body.replace(trailing_comments=trailing) if trailing else body
+        trailing = [*comments, *op.trailing_comments]
+        return body.replace(trailing_comments=[*body.trailing_comments, *trailing]) if trailing else body
 
     def _visit_fields(self, op: Any) -> Any:
         return _rewrite_fields(self, op)

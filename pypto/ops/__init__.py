@@ -16,6 +16,7 @@ from pypto.ops import (
     sort,
     system,
     unary,
+    windows,
 )
 from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, ResultSpec, op
 

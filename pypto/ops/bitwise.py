@@ -1,4 +1,4 @@
-"""Bitwise operators of integers. A shift by the width or more gives 0, or the sign for a signed shift to the right."""
+"""Logic and shifts on the bits of integer tiles and tensors."""
 
 from __future__ import annotations
 
@@ -9,88 +9,83 @@ import numpy as np
 
 from pypto.ir.enums import MemorySpace
 from pypto.ir.expr import ConstInt, Expr
-from pypto.ir.types import Type
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, Rule, op
-from pypto.ops.region import Array, Keywords
-from pypto.ops.rules import broadcasting, need_integers, need_same_type, with_scalar
+from pypto.ir.types import TileType, Type
+from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, describe_type, op
+from pypto.ops.region import Array, Keywords, same_dims
+from pypto.ops.rules import combined, element, integers, need_integers, promoted, result_like, shaped
+
+Meaning = Callable[..., Any]
 
 
-def shift_left(lhs: Array, rhs: Any) -> Array:
-    """Each element shifted left; bits that leave are lost."""
-    count = np.asarray(rhs, np.int64)
-    width = lhs.dtype.itemsize * 8
-    moved = np.left_shift(lhs, np.clip(count, 0, width - 1).astype(lhs.dtype))
-    return np.where(count >= width, lhs.dtype.type(0), moved)
+def _pair(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
+    need_integers(declaration, args[:2])
+    one, other = shaped(args[0]), shaped(args[1])
+    if not isinstance(one, TileType) and not same_dims(one.shape, other.shape):
+        raise OperandError(f"{declaration.name} takes two tensors of one shape, got {describe_type(one)} and {describe_type(other)}", 1)
+    return combined(declaration, args[:2])
 
 
-def shift_right(lhs: Array, rhs: Any) -> Array:
-    """Each element shifted right, with its sign."""
-    count = np.asarray(rhs, np.int64)
-    width = lhs.dtype.itemsize * 8
-    moved = np.right_shift(lhs, np.clip(count, 0, width - 1).astype(lhs.dtype))
-    return moved if lhs.dtype.kind == "i" else np.where(count >= width, lhs.dtype.type(0), moved)
+def _shifted(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
+    _pair(declaration, args, kwargs)
+    return combined(declaration, args[:2], element(args[0]))
 
 
-def exclusive(lhs: Array, rhs: Any, tmp: Array | None = None) -> Array:
-    """Bits that differ."""
+def _with_scalar(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
+    integers(2)(declaration, args, kwargs)
+    first = shaped(args[0])
+    return result_like(first, first.dtype if isinstance(first, TileType) else promoted(args[:2]))
+
+
+def _shifted_by_scalar(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
+    integers(2)(declaration, args, kwargs)
+    count = args[1]
+    if isinstance(count, ConstInt) and count.value < 0:
+        raise OperandError(f"{declaration.name} takes a shift of 0 or more, got {count.value}", 1)
+    first = shaped(args[0])
+    return result_like(first, first.dtype)
+
+
+def _exclusive(lhs: Array, rhs: Any, tmp: Any = None) -> Any:
     return np.bitwise_xor(lhs, rhs)
 
 
-def _tensors_alike(rule: Rule) -> Rule:
-    def checked(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
-        need_integers(declaration, args, (0, 1))
-        if declaration.namespace == "tensor":
-            left: Any = args[0].type
-            right: Any = args[1].type
-            from pypto.ops.region import same_dims
-
-            if not same_dims(left.shape, right.shape):
-                need_same_type(declaration, args, 1)
-        return rule(declaration, args, kwargs)
-
-    return checked
+_OPERATORS: tuple[tuple[str, Meaning, bool, str], ...] = (
+    ("and", np.bitwise_and, False, "Bits that both operands have"),
+    ("or", np.bitwise_or, False, "Bits that either operand has"),
+    ("xor", np.bitwise_xor, False, "Bits that one operand has and the other has not"),
+    ("shl", np.left_shift, True, "Bits moved up by as many places as the second operand says; zeros move in"),
+    ("shr", np.right_shift, True, "Bits moved down by as many places as the second operand says; the sign of signed elements moves in, else zeros"),
+)
 
 
-def _shift_rule(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
-    if isinstance(args[1], ConstInt) and args[1].value < 0:
-        raise OperandError(f"{declaration.name} cannot shift by {args[1].value}", 1, "shift the other way")
-    return with_scalar(integers=True)(declaration, args, kwargs)
-
-
-def bitwise(leaf: str, meaning: Callable[..., Any], doc: str, *, scratch: bool = False, shift: bool = False) -> None:
-    """Declare ``<leaf>`` and ``<leaf>s`` for tiles and tensors."""
-    tmp = [Param("tmp", Kind.TILE, doc="scratch like the operand")] if scratch else []
-    for namespace in ("tile", "tensor"):
-        kind = Kind.TILE if namespace == "tile" else Kind.TENSOR
-        facts: dict[str, Any] = {
-            "meaning": meaning,
-            "lanes": Lanes.ELEMENTWISE,
-            "memory": MemorySpace.Vec if namespace == "tile" else None,
-            "short": True,
-            "pure_types": True,
-            "scratch": ["tmp"] if scratch and namespace == "tile" else [],
-        }
-        extra = tmp if namespace == "tile" else []
+def _declare(space: str, leaf: str, meaning: Meaning, shift: bool, doc: str) -> None:
+    tile = space == "tile"
+    kind = Kind.TILE if tile else Kind.TENSOR
+    scratch = tile and leaf == "xor"
+    lhs = Param("lhs", kind, doc=f"The first {space}.")
+    tmp = [Param("tmp", Kind.TILE, doc="Scratch room.")] if scratch else []
+    pair = Param("rhs", Kind.TILE, doc="The second tile.") if tile else Param("rhs", Kind.SHAPED_OR_SCALAR, stamp="lhs", doc="The second tensor, or a scalar.")
+    for suffix, second, rule in (
+        ("", pair, _shifted if shift else _pair),
+        ("s", Param("rhs", Kind.SCALAR, stamp="lhs", doc="The scalar."), _shifted_by_scalar if shift else _with_scalar),
+    ):
         op(
-            f"{namespace}.{leaf}",
-            params=[Param("lhs", kind), Param("rhs", kind), *extra],
-            result=_tensors_alike(broadcasting(integers=True, dtype_of_left=shift)),
-            tile_form=f"tile.{leaf}" if namespace == "tensor" and not scratch else None,
-            doc=doc,
-            **facts,
-        )
-        op(
-            f"{namespace}.{leaf}s",
-            params=[Param("lhs", kind), Param("rhs", Kind.SCALAR, stamp="lhs"), *extra],
-            result=_shift_rule if shift else with_scalar(integers=True),
-            tile_form=f"tile.{leaf}s" if namespace == "tensor" and not scratch else None,
-            doc=f"{doc} The right operand is a scalar.",
-            **{**facts, "pure_types": not shift},
+            f"{space}.{leaf}{suffix}",
+            params=[lhs, second, *tmp],
+            result=rule,
+            meaning=_exclusive if scratch else meaning,
+            lanes=Lanes.ELEMENTWISE,
+            doc=f"{doc}; integers only." if not suffix else f"{doc}; the second operand is a scalar. Integers only.",
+            short=True,
+            memory=MemorySpace.Vec if tile else None,
+            scratch=["tmp"] if scratch else (),
+            scalar_variant=f"{space}.{leaf}s" if not suffix else None,
+            tile_form=None if tile or leaf == "xor" else f"tile.{leaf}{suffix}",
+            pure_types=not (shift and suffix),
+            promotes=True,
         )
 
 
-bitwise("and", np.bitwise_and, "Bits set in both.")
-bitwise("or", np.bitwise_or, "Bits set in either.")
-bitwise("xor", exclusive, "Bits set in one of the two.", scratch=True)
-bitwise("shl", shift_left, "Each element shifted left.", shift=True)
-bitwise("shr", shift_right, "Each element shifted right.", shift=True)
+for _space in ("tile", "tensor"):
+    for _leaf, _meaning, _shift, _doc in _OPERATORS:
+        _declare(_space, _leaf, _meaning, _shift, _doc)

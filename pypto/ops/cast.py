@@ -1,64 +1,60 @@
-"""Conversion of the element type."""
+"""Conversion of tiles and tensors to another element type."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
-from pypto.ir.dtypes import DTYPES, DataType
-from pypto.ir.enums import CastMode, MemorySpace
+from pypto.ir.dtypes import DataType
+from pypto.ir.enums import MemorySpace
 from pypto.ir.expr import Expr
 from pypto.ir.types import Type
 from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, op
-from pypto.ops.numeric import cast_array, numpy_dtype
+from pypto.ops.numeric import caster, data_type
 from pypto.ops.region import Array, Keywords
-from pypto.ops.rules import shaped
+from pypto.ops.rules import noun, result_like, shaped, with_article
+
+_DOC = (
+    "Each element converted to another type. Float to integer rounds by the mode, saturates and turns NaN into 0; integers wrap around; to a "
+    "float type with fewer digits the mode rounds. Modes: none, rint (to the nearest, halves to even), round (halves away from zero), floor, "
+    "ceil, trunc, odd."
+)
 
 
-def converted(tile: Array, target_type: DataType, mode: int) -> Array:
-    """The elements in another type, rounded by the mode."""
-    return cast_array(tile, element_type(tile.dtype), target_type, mode)
+def _converted(array: Array, target_type: DataType, mode: int) -> Array:
+    return caster(data_type(array.dtype), target_type, mode)(array)
 
 
-_BY_NUMPY: dict[np.dtype[Any], DataType] = {}
-
-
-def element_type(dtype: np.dtype[Any]) -> DataType:
-    """The element type of a NumPy type."""
-    if dtype not in _BY_NUMPY:
-        for candidate in DTYPES.values():
-            if candidate not in (DataType.INDEX, DataType.TASK_ID, DataType.HF4, DataType.HF8):
-                _BY_NUMPY.setdefault(numpy_dtype(candidate), candidate)
-    return _BY_NUMPY[dtype]
-
-
-def _rule(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
-    first: Any = args[0].type
-    target = kwargs["target_type"]
-    assert isinstance(target, DataType)
+def _cast_rule(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
+    first = shaped(args[0])
+    target = kwargs.get("target_type")
+    if not isinstance(target, DataType):
+        raise OperandError(f"{declaration.name} needs 'target_type'", 0)
     if target is first.dtype:
-        raise OperandError(f"{declaration.name} to {target.name} of {target.name} elements changes nothing", 0, "leave the cast out")
-    return shaped(first, first.shape, target)
+        raise OperandError(
+            f"{declaration.name} to {target.name} changes nothing: it got {with_article(f'{target.name} {noun(args[0])}')}", 0, "leave it out"
+        )
+    if DataType.TASK_ID in (target, first.dtype):
+        raise OperandError(f"{declaration.name} converts numbers, and TASK_ID is none", 0)
+    return result_like(first, target)
 
 
-for _namespace, _kind, _name in (("tile", Kind.TILE, "tile"), ("tensor", Kind.TENSOR, "input")):
+for _space, _operand in (
+    ("tile", Param("tile", Kind.TILE, doc="The tile.")),
+    ("tensor", Param("input", Kind.TENSOR, doc="The tensor.")),
+):
     op(
-        f"{_namespace}.cast",
+        f"{_space}.cast",
         params=[
-            Param(_name, _kind),
-            Param("target_type", Kind.DTYPE, doc="the new element type"),
-            Param("mode", Kind.CAST_MODE, default="round", stored=True, doc="none, rint, round, floor, ceil, trunc or odd"),
+            _operand,
+            Param("target_type", Kind.DTYPE, stored=True, doc="The element type of the result."),
+            Param("mode", Kind.CAST_MODE, "round", stored=True, doc="The rounding mode, by name or number."),
         ],
-        result=_rule,
-        meaning=converted,
+        result=_cast_rule,
+        meaning=_converted,
         lanes=Lanes.ELEMENTWISE,
-        memory=MemorySpace.Vec if _namespace == "tile" else None,
+        doc=_DOC,
         short=True,
+        memory=MemorySpace.Vec if _space == "tile" else None,
+        tile_form="tile.cast" if _space == "tensor" else None,
         pure_types=True,
-        tile_form="tile.cast" if _namespace == "tensor" else None,
-        doc="Each element in another type. Float to integer saturates, and NaN gives 0; integers wrap.",
     )
-
-ROUND = int(CastMode.round)

@@ -212,6 +212,7 @@ _OPTIONAL_FACTS: Mapping[str, Any] = {
     "promotes": False,
     "write_channel": None,
     "category": "",
+    "static_value": None,
 }
 
 
@@ -241,12 +242,14 @@ class Declaration(DeclaredOp):
         "promotes",
         "pure_types",
         "reads_when",
+        "required_keywords",
         "reads_writes",
         "result",
         "scalar_variant",
         "scratch",
         "short",
         "spellings",
+        "static_value",
         "tile_form",
         "type_memo",
         "valid_only",
@@ -283,9 +286,11 @@ class Declaration(DeclaredOp):
         self.promotes: bool = facts.pop("promotes")
         self.write_channel: WriteChannel | None = facts.pop("write_channel")
         self.result_forms: Callable[[Type], Sequence[Type]] | None = facts.pop("result_forms")
+        self.static_value: Callable[[Sequence[Expr]], Expr | None] | None = facts.pop("static_value")
         self.category: str = facts.pop("category") or _category(name)
         self.operand_params = tuple(p for p in self.params if p.is_operand)
         self.keyword_params = {p.name: p for p in self.params if not p.is_operand}
+        self.required_keywords = tuple([p.name for p in self.params if not p.is_operand and p.default is MISSING])
         self.param_index = {p.name: i for i, p in enumerate(self.params)}
         self.min_operands = sum(p.default is MISSING for p in self.operand_params)
         self.max_operands = len(self.operand_params)
@@ -530,6 +535,9 @@ class Declaration(DeclaredOp):
                         )
                     continue
                 check_keyword(self, param, value)
+        for name in self.required_keywords:
+            if name not in kwargs:
+                raise ArityError(f"{self.name} needs {name!r}", name, hint=f"signature: {self.spelling()}")
         return make_op_call(self, args, kwargs or EMPTY, EMPTY, self.deduce_type(args, kwargs), span)
 
     def deduce_type(self, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> Type:
@@ -781,6 +789,7 @@ _KEYWORD_TYPES: dict[Kind, tuple[type, ...]] = {
     Kind.FLOAT: (float, int),
     Kind.STR: (str,),
     Kind.CAST_MODE: (int,),
+    Kind.PAD: (PadValue,),
 }
 
 
@@ -854,17 +863,19 @@ def resolve_pad(declaration: Declaration, param: Param, value: Any) -> PadValue:
     raise InvalidTypeError(what)
 
 
+_CAST_MODES: Mapping[str | int, int] = {key: int(m) for m in CastMode for key in (m.name, int(m))}
+
+
 def resolve_cast_mode(mode: str | int) -> int:
     """The number of a rounding mode given by name or number.
 
     Raises:
         InvalidValueError: no such mode (a bool is none).
     """
+    known = _CAST_MODES.get(mode) if isinstance(mode, str | int) and not isinstance(mode, bool) else None
+    if known is not None:
+        return known
     names = [m.name for m in CastMode]
-    if isinstance(mode, str) and mode in names:
-        return int(CastMode[mode])
-    if isinstance(mode, int) and not isinstance(mode, bool) and 0 <= mode < len(names):
-        return int(mode)
     close = did_you_mean(str(mode), names)
     hint = f"did you mean {close!r}?" if close else "one of " + ", ".join(names)
     raise InvalidValueError(f"{mode!r} is no rounding mode", hint=hint)
@@ -900,6 +911,7 @@ def op(
     write_channel: WriteChannel | None = None,
     result_forms: Callable[[Type], Sequence[Type]] | None = None,
     category: str = "",
+    static_value: Callable[[Sequence[Expr]], Expr | None] | None = None,
 ) -> Declaration:
     """Declare an operator.
 
@@ -931,6 +943,7 @@ def op(
         pure_types: the rule looks at nothing but operand types and keywords, so its results are remembered.
         promotes: operands of another element type are converted to that of the result before the meaning is applied.
         write_channel: the engine that does the writing.
+        static_value: the value of a call where the types of its operands state it, else None; orchestration code takes that value.
         result_forms: types that a pass may give the result instead of the deduced one.
     """
     declaration = Declaration(
@@ -962,6 +975,7 @@ def op(
         write_channel=write_channel,
         result_forms=result_forms,
         category=category,
+        static_value=static_value,
     )
     register_op(declaration)
     return declaration

@@ -80,9 +80,13 @@ def _col_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) 
         _rank_two(declaration, (first,))
     one_row = len(vector.shape) < 2 or constant(vector.shape[-2]) == 1
     if isinstance(first, TensorType) and not one_row:
-        raise OperandError(f"{declaration.name} takes a row vector [1, columns] for {describe_type(first)}, got {describe_type(vector)}", 1)
+        raise OperandError(
+            f"{declaration.name} takes a row vector [1, columns] for {describe_type(first)}, got {describe_type(vector)}", 1
+        )
     if len(vector.shape) > len(first.shape) or _differ(first.shape[-1], vector.shape[-1]):
-        raise OperandError(f"{declaration.name} takes a row vector [1, columns] for {describe_type(first)}, got {describe_type(vector)}", 1)
+        raise OperandError(
+            f"{declaration.name} takes a row vector [1, columns] for {describe_type(first)}, got {describe_type(vector)}", 1
+        )
     return _result(first, promote(first.dtype, vector.dtype))
 
 

@@ -63,7 +63,11 @@ class Forms(Unified):
             OperandTypeError: a first operand of a kind that has no such operator.
         """
         candidates: list[Declaration] = [*self.operators]
-        head = positional[0] if positional else next((named[d.params[0].name] for d in candidates if d.params[0].name in named), None)
+        head = (
+            positional[0]
+            if positional
+            else next((named[d.params[0].name] for d in candidates if d.params[0].name in named), None)
+        )
         first = head if isinstance(head, Expr) else to_operand(head, span)
         if first is not None:
             candidates = self._fitting(first.type)

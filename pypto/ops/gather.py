@@ -57,7 +57,9 @@ def _tile_gather_type(declaration: Declaration, args: Sequence[Expr], kwargs: Ke
     allowed = (DataType.INT32, DataType.INT16) if source.dtype.get_bit() == 16 else (DataType.INT32,)
     if indices.dtype not in allowed:
         names = " or ".join(d.name for d in allowed)
-        raise OperandError(f"{declaration.name} takes indices of {names} for {describe_type(source)}, got {describe_type(indices)}", 1)
+        raise OperandError(
+            f"{declaration.name} takes indices of {names} for {describe_type(source)}, got {describe_type(indices)}", 1
+        )
     return tile_of(indices.shape, source.dtype, MemorySpace.Vec, indices.valid_shape)
 
 
@@ -160,10 +162,14 @@ def _gather_mask_type(declaration: Declaration, args: Sequence[Expr], kwargs: Ke
     dtype = kwargs.get("output_dtype") or source.dtype
     assert isinstance(dtype, DataType)
     if dtype.get_bit() != source.dtype.get_bit():
-        raise InvalidValueError(f"{declaration.name} keeps the width of the elements: {source.dtype.name} cannot become {dtype.name}")
+        raise InvalidValueError(
+            f"{declaration.name} keeps the width of the elements: {source.dtype.name} cannot become {dtype.name}"
+        )
     columns, valid = constant(source.shape[-1]), constant(source.valid_shape[-1])
     if columns is None or columns % stride:
-        raise OperandError(f"{declaration.name} takes a constant number of columns divisible by {stride}, got {describe_type(source)}", 0)
+        raise OperandError(
+            f"{declaration.name} takes a constant number of columns divisible by {stride}, got {describe_type(source)}", 0
+        )
     shape = [*source.shape[:-1], index_const(columns // stride)]
     extents = None
     if source.valid_shape is not source.shape:
@@ -188,7 +194,15 @@ for _space, _kind, _name in (("tile", Kind.TILE, "src"), ("tensor", Kind.TENSOR,
         f"{_space}.gather_mask",
         params=[
             Param(_name, _kind, doc="What to take from."),
-            Param("mask_pattern", Kind.ENUM, enum=MaskPattern, stored=True, shown_as_number=True, keyword_only=_space == "tensor", doc="1 to 7."),
+            Param(
+                "mask_pattern",
+                Kind.ENUM,
+                enum=MaskPattern,
+                stored=True,
+                shown_as_number=True,
+                keyword_only=_space == "tensor",
+                doc="1 to 7.",
+            ),
             Param("output_dtype", Kind.DTYPE, None, keyword_only=True, doc="Read the elements as this type of the same width."),
         ],
         result=_gather_mask_type,
@@ -217,9 +231,13 @@ def _gather_row_type(declaration: Declaration, args: Sequence[Expr], kwargs: Key
     need_not_negative(declaration, 2, to, "offset")
     need_not_negative(declaration, 3, begin, "offset")
     if target.dtype is not source.dtype:
-        raise OperandError(f"{declaration.name} takes elements of one type, got {describe_type(target)} and {describe_type(source)}", 1)
+        raise OperandError(
+            f"{declaration.name} takes elements of one type, got {describe_type(target)} and {describe_type(source)}", 1
+        )
     if len(target.shape) != len(source.shape):
-        raise OperandError(f"{declaration.name} takes operands of one rank, got {describe_type(target)} and {describe_type(source)}", 1)
+        raise OperandError(
+            f"{declaration.name} takes operands of one rank, got {describe_type(target)} and {describe_type(source)}", 1
+        )
     if len(args) > 5:
         need_valid(declaration, 5, entries(args[5]), shapes)
     if kwargs.get("transpose") is True and len(source.shape) != 2:
@@ -253,7 +271,14 @@ op(
         Param("src_offset", Kind.TUPLE, doc="Where in the tensor."),
         Param("shapes", Kind.TUPLE, doc="Extents of the window in the tensor."),
         Param("transpose", Kind.BOOL, False, doc="Put the window in with rows and columns swapped."),
-        Param("valid_shape", Kind.TUPLE, None, by_keyword=True, keyword_only=True, doc="How much of the window is read; all by default."),
+        Param(
+            "valid_shape",
+            Kind.TUPLE,
+            None,
+            by_keyword=True,
+            keyword_only=True,
+            doc="How much of the window is read; all by default.",
+        ),
     ],
     result=_gather_row_type,
     meaning=gather_row,
@@ -322,11 +347,20 @@ def _scatter_update_type(declaration: Declaration, args: Sequence[Expr], kwargs:
     if len(index.shape) != 2 or not index.dtype.is_int():
         raise OperandError(f"{declaration.name} takes a 2-D index of integers, got {describe_type(index)}", 1)
     if source.dtype is not target.dtype or len(source.shape) != len(target.shape):
-        raise OperandError(f"{declaration.name} takes a source of the element type and rank of {describe_type(target)}, got {describe_type(source)}", 2)
+        raise OperandError(
+            f"{declaration.name} takes a source of the element type and rank of {describe_type(target)}, got {describe_type(source)}",
+            2,
+        )
     wide, its = constant(target.shape[-1]), constant(source.shape[-1])
     if wide is not None and its is not None and wide != its:
-        raise OperandError(f"{declaration.name} takes rows as long as those of {describe_type(target)}, got {describe_type(source)}", 2)
-    return target if isinstance(target, TensorType) else TileType(target.shape, target.dtype, None, target.tile_view, target.memory_space)
+        raise OperandError(
+            f"{declaration.name} takes rows as long as those of {describe_type(target)}, got {describe_type(source)}", 2
+        )
+    return (
+        target
+        if isinstance(target, TensorType)
+        else TileType(target.shape, target.dtype, None, target.tile_view, target.memory_space)
+    )
 
 
 def _put_rows(target: Array, index: Array, src: Array) -> Array:

@@ -67,7 +67,9 @@ def write_element(target: Array, indices: tuple[int, ...], value: Any) -> Array:
     return target
 
 
-_INDICES = Param("indices", Kind.TUPLE, single=True, unified="offset", doc="One index per dimension; one number for a list of one.")
+_INDICES = Param(
+    "indices", Kind.TUPLE, single=True, unified="offset", doc="One index per dimension; one number for a list of one."
+)
 
 for _space, _kind in (("tile", Kind.TILE), ("tensor", Kind.TENSOR)):
     op(
@@ -106,6 +108,16 @@ def _dim_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) 
     return ScalarType(DataType.INDEX)
 
 
+def extent_along(tensor: Array, axis: int) -> int:
+    """The extent of an array along an axis."""
+    return tensor.shape[int(axis)]
+
+
+def _extent(args: Sequence[Expr]) -> Expr | None:
+    source, axis = args[0].type, constant(args[1])
+    return source.shape[axis] if isinstance(source, TensorType) and axis is not None else None
+
+
 op(
     "tensor.dim",
     params=[
@@ -113,9 +125,10 @@ op(
         Param("axis", Kind.SCALAR, literal=True, doc="A constant; negative ones count from the end."),
     ],
     result=_dim_type,
-    meaning=lambda tensor, axis: tensor.shape[int(axis)],
+    meaning=extent_along,
     lanes=Lanes.NONE,
     short=True,
+    static_value=_extent,
     doc="The extent of a tensor along an axis.",
 )
 
@@ -200,6 +213,11 @@ def _place(array: Array, index: int) -> int:
     return int(index)
 
 
+def get_element(array: Array, index: int) -> Any:
+    """One element of an array."""
+    return array[_place(array, index)]
+
+
 def update_element(array: Array, index: int, value: Any) -> Array:
     """A copy of the array with one element changed."""
     result = array.copy()
@@ -224,7 +242,7 @@ op(
     "array.get_element",
     params=_ARRAY,
     result=_get_element_type,
-    meaning=lambda array, index: array[_place(array, index)],
+    meaning=get_element,
     lanes=Lanes.MOVE,
     doc="One element of an array.",
 )

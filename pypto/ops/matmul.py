@@ -47,7 +47,9 @@ def _broadcast(declaration: Declaration, left: Sequence[Expr], right: Sequence[E
 class _Product:
     """The shapes of one product: checks the operands and knows the result's extents."""
 
-    def __init__(self, declaration: Declaration, args: Sequence[Expr], first: int, a_trans: bool = False, b_trans: bool = False) -> None:
+    def __init__(
+        self, declaration: Declaration, args: Sequence[Expr], first: int, a_trans: bool = False, b_trans: bool = False
+    ) -> None:
         left: Any = args[first].type
         right: Any = args[first + 1].type
         self.dtype: DataType = left.dtype
@@ -58,13 +60,12 @@ class _Product:
         rows, inner = _ends(left, a_trans)
         its_inner, columns = _ends(right, b_trans)
         if _differ(inner[0], its_inner[0]):
-            raise OperandError(
-                f"{declaration.name} needs as many columns on the left as rows on the right, {both}", first + 1
-            )
+            raise OperandError(f"{declaration.name} needs as many columns on the left as rows on the right, {both}", first + 1)
         depth, its_depth = constant(inner[1]), constant(its_inner[1])
         if depth is not None and its_depth is not None and its_depth < depth:
             raise OperandError(
-                f"{declaration.name} needs {depth} valid rows on the right for as many valid columns on the left, got {its_depth}", first + 1
+                f"{declaration.name} needs {depth} valid rows on the right for as many valid columns on the left, got {its_depth}",
+                first + 1,
             )
         batch = _broadcast(declaration, left.shape[:-2], right.shape[:-2], first + 1)
         valid = _broadcast(declaration, left.valid_shape[:-2], right.valid_shape[:-2], first + 1)
@@ -91,7 +92,8 @@ def _same_types(declaration: Declaration, args: Sequence[Expr], first: int) -> N
     right: Any = args[first + 1].type
     if left.dtype is not right.dtype:
         raise OperandError(
-            f"{declaration.name} takes operands of one element type, got {describe_type(left)} and {describe_type(right)}", first + 1
+            f"{declaration.name} takes operands of one element type, got {describe_type(left)} and {describe_type(right)}",
+            first + 1,
         )
 
 
@@ -143,7 +145,8 @@ def _tile_rule(acc: bool = False, bias: bool = False, batched: bool = False, vec
                 or _differ(row.shape[1], made.columns[0])
             ):
                 raise OperandError(
-                    f"{declaration.name} takes a bias of {wanted.name} {text_of([index_const(1), made.columns[0]])}, got {describe_type(row)}",
+                    f"{declaration.name} takes a bias of {wanted.name} {text_of([index_const(1), made.columns[0]])}, "
+                    f"got {describe_type(row)}",
                     2,
                 )
         return tile_of(made.shape, accumulator(made.dtype), MemorySpace.Acc, made.valid)
@@ -220,7 +223,8 @@ def _tile_op(leaf: str, params: Sequence[Param], rule: Any, meaning: Callable[..
         lanes=Lanes.CONTRACT,
         memory=MemorySpace.Acc,
         memory_inputs={
-            "lhs": _FROM_LEFT, "rhs": _FROM_RIGHT,
+            "lhs": _FROM_LEFT,
+            "rhs": _FROM_RIGHT,
             **({"acc": (MemorySpace.Acc,)} if params[0] is _ACC else {}),
             **({"bias": _FROM_BIAS} if _BIAS in params else {}),
         },
@@ -243,8 +247,22 @@ _tile_op(
     "Matrix products over the leading dimensions, added to an accumulator of as many dimensions.",
 )
 _tile_op("gemv", [_LHS, _RHS, _PHASE], _tile_rule(vector=True), _product, True, "One row times a matrix.")
-_tile_op("gemv_acc", [_ACC, _LHS, _RHS, _PHASE], _tile_rule(acc=True, vector=True), _onto, True, "One row times a matrix, added to an accumulator.")
-_tile_op("gemv_bias", [_LHS, _RHS, _BIAS, _PHASE], _tile_rule(bias=True, vector=True), _with_bias, True, "One row times a matrix, plus a row.")
+_tile_op(
+    "gemv_acc",
+    [_ACC, _LHS, _RHS, _PHASE],
+    _tile_rule(acc=True, vector=True),
+    _onto,
+    True,
+    "One row times a matrix, added to an accumulator.",
+)
+_tile_op(
+    "gemv_bias",
+    [_LHS, _RHS, _BIAS, _PHASE],
+    _tile_rule(bias=True, vector=True),
+    _with_bias,
+    True,
+    "One row times a matrix, plus a row.",
+)
 
 
 # -- tensor operators ------------------------------------------------------------------------------------------------------------
@@ -289,7 +307,10 @@ def multiply_tensors(lhs: Array, rhs: Array, out: ResultSpec, a_trans: bool = Fa
     return multiply(_turned(lhs, a_trans), _turned(rhs, b_trans)).astype(out.dtype, copy=False)
 
 
-_TENSORS = [Param("lhs", Kind.TENSOR, doc="The left matrix [..., M, K]."), Param("rhs", Kind.TENSOR, doc="The right matrix [..., K, N].")]
+_TENSORS = [
+    Param("lhs", Kind.TENSOR, doc="The left matrix [..., M, K]."),
+    Param("rhs", Kind.TENSOR, doc="The right matrix [..., K, N]."),
+]
 _TRANSPOSED = [
     Param("a_trans", Kind.BOOL, False, stored=True, doc="The left matrix is given as [K, M]."),
     Param("b_trans", Kind.BOOL, False, stored=True, doc="The right matrix is given as [N, K]."),
@@ -299,7 +320,9 @@ op(
     "tensor.matmul",
     params=[
         *_TENSORS,
-        Param("out_dtype", Kind.DTYPE, None, doc="Element type of the result; by default that of the operands (INT32 for integers)."),
+        Param(
+            "out_dtype", Kind.DTYPE, None, doc="Element type of the result; by default that of the operands (INT32 for integers)."
+        ),
         *_TRANSPOSED,
         Param("c_matrix_nz", Kind.BOOL, False, stored=True, doc="The result lies in NZ layout."),
     ],

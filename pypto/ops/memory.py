@@ -10,9 +10,9 @@ import numpy as np
 from pypto.diagnostics import InvalidTypeError, InvalidValueError
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import AtomicType, MemorySpace, PadValue, TensorLayout, TileLayout, WriteChannel
-from pypto.ir.expr import EMPTY, Expr, MakeTuple
+from pypto.ir.expr import Expr, index_const
 from pypto.ir.types import PtrType, TensorType, TensorView, TileType, TileView, Type, implicit_tile_view
-from pypto.ops.declare import MISSING, Declaration, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op
+from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op
 from pypto.ops.region import (
     Array,
     BoundsError,
@@ -165,9 +165,7 @@ def _store_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords
         full = [constant(d) for d in tile.shape]
         parts = constants(extents)
         if None not in full and None not in parts and _count(full) != _count(parts):
-            raise OperandError(
-                f"{declaration.name} cannot lay a tile of {text_of(tile.shape)} out as {text_of(extents)}", 3
-            )
+            raise OperandError(f"{declaration.name} cannot lay a tile of {text_of(tile.shape)} out as {text_of(extents)}", 3)
         if not same_dims(tile.valid_shape, tile.shape):
             return target
     elif len(extents) > rank:
@@ -175,11 +173,7 @@ def _store_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords
         if any(constant(d) not in (1, None) for d in spare):
             raise OperandError(f"{declaration.name} cannot store {describe_type(tile)} into {describe_type(target)}", 0)
         extents = extents[len(extents) - rank :]
-    if len(extents) < rank:
-        if rank - len(extents):
-            from pypto.ir.expr import index_const
-
-            extents = [index_const(1)] * (rank - len(extents)) + extents
+    extents = [index_const(1)] * (rank - len(extents)) + extents
     return written_valid(target, offsets, extents)
 
 
@@ -365,7 +359,9 @@ for _space in ("tile", "tensor"):
         params=[
             _SHAPE,
             _DTYPE,
-            Param("value", Kind.SCALAR, stamp="dtype", literal=True, by_keyword=True, doc="The value of every element, a constant."),
+            Param(
+                "value", Kind.SCALAR, stamp="dtype", literal=True, by_keyword=True, doc="The value of every element, a constant."
+            ),
         ],
         result=_full_type,
         meaning=filled,
@@ -393,7 +389,8 @@ def _move_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords)
         fixed = getattr(view, key)
         if space not in (MemorySpace.Vec, MemorySpace.Mat) and layout is not fixed:
             raise InvalidValueError(
-                f"{declaration.name} cannot choose {key!r} in {space.name}: it is always {fixed.name}, got {getattr(layout, 'name', layout)}"
+                f"{declaration.name} cannot choose {key!r} in {space.name}: it is always {fixed.name}, "
+                f"got {getattr(layout, 'name', layout)}"
             )
     if space in _SCALES:
         source = tile.get_effective_tile_view()
@@ -442,6 +439,11 @@ def _pointer_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywor
     return PtrType()
 
 
+def address(memory_space: int, size: int) -> int:
+    """Where the memory is: nowhere in particular, for nothing is read through it."""
+    return 0
+
+
 _ALLOC = [
     Param("memory_space", Kind.SCALAR, enum=MemorySpace, doc="Where."),
     Param("size", Kind.SCALAR, doc="Bytes."),
@@ -451,7 +453,7 @@ op(
     "tile.alloc",
     params=[*_ALLOC, Param("pinned", Kind.BOOL, False, keyword_only=True, doc="Its place is fixed by the author.")],
     result=_pointer_type,
-    meaning=lambda memory_space, size: 0,
+    meaning=address,
     lanes=Lanes.NONE,
     doc="Memory for tiles, made by the allocation passes.",
 )
@@ -459,7 +461,7 @@ op(
     "tensor.alloc",
     params=_ALLOC,
     result=_pointer_type,
-    meaning=lambda memory_space, size: 0,
+    meaning=address,
     lanes=Lanes.NONE,
     doc="Memory for tensors, made by the allocation passes.",
 )
@@ -489,6 +491,11 @@ def _valid_tile(tile: TileType, valid: Sequence[Expr]) -> TileType:
     return TileType(tile.shape, tile.dtype, None, view.replace(valid_shape=valid), tile.memory_space)
 
 
+def same_elements(shaped: Array, valid_rows: int, valid_cols: int) -> Array:
+    """The array itself."""
+    return shaped
+
+
 for _space, _kind in (("tile", Kind.TILE), ("tensor", Kind.TENSOR)):
     op(
         f"{_space}.set_validshape",
@@ -498,7 +505,7 @@ for _space, _kind in (("tile", Kind.TILE), ("tensor", Kind.TENSOR)):
             Param("valid_cols", Kind.SCALAR, doc="Valid columns, from 0 to the extent."),
         ],
         result=_set_valid_type,
-        meaning=lambda shaped, valid_rows, valid_cols: shaped,
+        meaning=same_elements,
         lanes=Lanes.MOVE,
         alias=_space,
         memory="inherit" if _space == "tile" else None,

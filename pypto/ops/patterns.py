@@ -46,7 +46,8 @@ def _ci_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -
     need_positive(declaration, 1, shape, static=declaration.namespace == "tile")
     if any(constant(d) != 1 for d in shape[:-1]) or constant(shape[-1]) == 1:
         raise OperandError(
-            f"{declaration.name} counts along the last dimension, which must exceed 1, all others being 1; got {text_of(shape)}", 1
+            f"{declaration.name} counts along the last dimension, which must exceed 1, all others being 1; got {text_of(shape)}",
+            1,
         )
     return _made(declaration, shape, dtype)
 
@@ -110,7 +111,12 @@ def triangle(
 op(
     "tile.tri",
     params=[
-        Param("diagonal", Kind.SCALAR, stamp=DataType.INT32, doc="Which diagonal is the edge: 0 the main one, positive to its right."),
+        Param(
+            "diagonal",
+            Kind.SCALAR,
+            stamp=DataType.INT32,
+            doc="Which diagonal is the edge: 0 the main one, positive to its right.",
+        ),
         Param("shape", Kind.TUPLE, doc="Two constant extents."),
         Param("valid_shape", Kind.TUPLE, None, doc="How much of it is valid; all by default."),
         Param("dtype", Kind.DTYPE, DataType.INT32, stored=True, doc="Element type."),
@@ -195,7 +201,10 @@ for _space in ("tile", "tensor"):
         f"{_space}.random",
         params=[
             *[Param(_name, Kind.SCALAR, stamp=DataType.INT32, doc="A word of the key.") for _name in ("key0", "key1")],
-            *[Param(f"counter{_word}", Kind.SCALAR, stamp=DataType.INT32, doc="A word of the first counter.") for _word in range(4)],
+            *[
+                Param(f"counter{_word}", Kind.SCALAR, stamp=DataType.INT32, doc="A word of the first counter.")
+                for _word in range(4)
+            ],
             Param("shape", Kind.TUPLE, doc="Two constant extents."),
             *_valid,
             Param("dtype", Kind.DTYPE, DataType.UINT32, stored=True, doc="INT32 or UINT32."),

@@ -27,9 +27,7 @@ def _check_scratch(declaration: Declaration, source: TileType, tmp: Type, exact:
                 fits = False
     if not fits:
         what = "of exactly the type" if exact else "of the element type and rank, and no smaller than,"
-        raise OperandError(
-            f"{declaration.name} takes a scratch tile {what} {describe_type(source)}, got {describe_type(tmp)}", 1
-        )
+        raise OperandError(f"{declaration.name} takes a scratch tile {what} {describe_type(source)}, got {describe_type(tmp)}", 1)
 
 
 def _rule(axis: int, index: bool, dtypes: tuple[DataType, ...] | None = None) -> Any:
@@ -48,7 +46,9 @@ def _rule(axis: int, index: bool, dtypes: tuple[DataType, ...] | None = None) ->
         if isinstance(source, TileType):
             if dtypes is not None and source.dtype not in dtypes:
                 names = ", ".join(d.name for d in dtypes)
-                raise OperandError(f"{declaration.name} takes {names}, got {describe_type(source)}", 0, hint="cast it first: pl.cast(...)")
+                raise OperandError(
+                    f"{declaration.name} takes {names}, got {describe_type(source)}", 0, hint="cast it first: pl.cast(...)"
+                )
             if dtypes is not None and source.get_effective_tile_view().blayout is not TileLayout.row_major:
                 raise OperandError(f"{declaration.name} takes a row-major tile", 0)
             if len(args) > 1:
@@ -130,11 +130,18 @@ def _declare() -> None:
             # rows need room to fold in; columns only for positions, and sums may use it
             scratch = along == "row" or index or kind == "sum"
             optional = along == "col" and kind == "sum"
-            room = Param("tmp_tile", Kind.TILE, None, doc="Scratch room.") if optional else Param("tmp_tile", Kind.TILE, doc="Scratch room.")
+            room = (
+                Param("tmp_tile", Kind.TILE, None, doc="Scratch room.")
+                if optional
+                else Param("tmp_tile", Kind.TILE, doc="Scratch room.")
+            )
             doc = f"{text} of each {'row' if along == 'row' else 'column'}{', INT32' if index else ''}. {_NEUTRAL}"
             op(
                 f"tile.{leaf}",
-                params=[Param("tile", Kind.TILE, unified="input", doc="A tile of rank 2 or higher."), *([room] if scratch else [])],
+                params=[
+                    Param("tile", Kind.TILE, unified="input", doc="A tile of rank 2 or higher."),
+                    *([room] if scratch else []),
+                ],
                 result=_rule(axis, index, dtypes),
                 meaning=_meaning(reduce, axis),
                 lanes=Lanes.REDUCE,

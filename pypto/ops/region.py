@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,8 @@ from pypto.ir.types import (
 )
 from pypto.ops.declare import Declaration, OperandError, dim_text
 
-Keywords = Mapping[str, AttrValue]
-Array = NDArray[Any]
+Keywords: TypeAlias = Mapping[str, AttrValue]
+Array: TypeAlias = NDArray[Any]
 
 
 class BoundsError(InvalidValueError):
@@ -118,7 +118,9 @@ def need_index_like(declaration: Declaration, at: int, dims: Sequence[Expr], wha
         if not isinstance(type_, ScalarType) or not is_index_like(type_.dtype):
             got = type_.dtype.name if isinstance(type_, ScalarType) else type(type_).__name__
             raise OperandError(
-                f"{declaration.name} takes INDEX, INT64 or UINT64 as {what}, got {got}", at, hint="cast it first: pl.cast(..., pl.INDEX)"
+                f"{declaration.name} takes INDEX, INT64 or UINT64 as {what}, got {got}",
+                at,
+                hint="cast it first: pl.cast(..., pl.INDEX)",
             )
 
 
@@ -213,7 +215,9 @@ def product_of(dims: Sequence[Expr]) -> Expr:
     return result
 
 
-def window_valid(source: TensorType | TileType, offsets: Sequence[Expr], valid: Sequence[Expr], clamp: bool = False) -> list[Expr]:
+def window_valid(
+    source: TensorType | TileType, offsets: Sequence[Expr], valid: Sequence[Expr], clamp: bool = False
+) -> list[Expr]:
     """What of a window is valid: ``valid`` cut down to the source's own valid region, and with ``clamp`` to its shape."""
     result: list[Expr] = []
     for limit, dim, offset, extent in zip(source.valid_shape, source.shape, offsets, valid, strict=True):
@@ -299,7 +303,11 @@ def flat_forms(type_: Type) -> list[Type]:
 
 
 def tensor_of(
-    like: TensorType, shape: Sequence[Expr], valid: Sequence[Expr] | None = None, keep: bool = False, view: TensorView | None = None
+    like: TensorType,
+    shape: Sequence[Expr],
+    valid: Sequence[Expr] | None = None,
+    keep: bool = False,
+    view: TensorView | None = None,
 ) -> TensorType:
     """A tensor of the element type of ``like``; ``keep`` makes it a distributed tensor of the same window when that is one.
 
@@ -382,8 +390,9 @@ def pad_number(dtype: np.dtype[Any], pad: PadValue) -> Any:
         return infinite[()]
     import ml_dtypes
 
+    of_type: Any = ml_dtypes
     try:
-        limits: Any = ml_dtypes.finfo(dtype)
+        limits: Any = of_type.finfo(dtype)
     except ValueError:
-        limits = ml_dtypes.iinfo(dtype)
+        limits = of_type.iinfo(dtype)
     return dtype.type(limits.min if lowest else limits.max)

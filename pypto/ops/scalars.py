@@ -62,7 +62,7 @@ _PAIR = (Param("lhs", Kind.SCALAR), Param("rhs", Kind.SCALAR))
 
 
 def _pair(name: str, builder: Callable[..., Expr], doc: str, *paths: str) -> ScalarForm:
-    return ScalarForm(f"scalar.{name}", _PAIR, builder, doc, paths or (name,))
+    return ScalarForm(f"pl.{name}", _PAIR, builder, doc, paths or (name,))
 
 
 SCALAR_FORMS: tuple[ScalarForm, ...] = (
@@ -74,7 +74,7 @@ SCALAR_FORMS: tuple[ScalarForm, ...] = (
     _pair("max", scalar.max_, "Larger of two scalars.", "max", "tile.max"),
     ScalarForm("scalar.abs", (Param("input", Kind.SCALAR),), scalar.abs, "Absolute value of a scalar.", ("abs",)),
     ScalarForm(
-        "scalar.cast",
+        "pl.cast",
         (
             Param("input", Kind.SCALAR),
             Param("target_type", Kind.DTYPE),

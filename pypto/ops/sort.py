@@ -33,7 +33,9 @@ def _need_float(declaration: Declaration, source: Any) -> None:
         raise OperandError(f"{declaration.name} takes FP16 or FP32, got {describe_type(source)}", 0)
     if source.valid_shape is not source.shape:
         raise OperandError(
-            f"{declaration.name} takes an operand that is valid throughout", 0, hint="fill it first: pl.fillpad(..., pl.PadValue.min)"
+            f"{declaration.name} takes an operand that is valid throughout",
+            0,
+            hint="fill it first: pl.fillpad(..., pl.PadValue.min)",
         )
 
 
@@ -43,9 +45,13 @@ def _sort32_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keyword
     _need_float(declaration, source)
     last = constant(source.shape[-1])
     if last is None or last % _BLOCK:
-        raise OperandError(f"{declaration.name} takes a last dimension that is a constant multiple of 32, got {describe_type(source)}", 0)
+        raise OperandError(
+            f"{declaration.name} takes a last dimension that is a constant multiple of 32, got {describe_type(source)}", 0
+        )
     if numbers.dtype is not DataType.UINT32 or not same_dims(numbers.shape[-1:], source.shape[-1:]):
-        raise OperandError(f"{declaration.name} takes UINT32 numbers, as many as there are elements in a row, got {describe_type(numbers)}", 1)
+        raise OperandError(
+            f"{declaration.name} takes UINT32 numbers, as many as there are elements in a row, got {describe_type(numbers)}", 1
+        )
     rows, its_rows = source.shape[:-1], numbers.shape[:-1]
     if not (same_dims(rows, its_rows) or all(constant(d) == 1 for d in its_rows)):
         raise OperandError(f"{declaration.name} takes numbers for {describe_type(source)}, got {describe_type(numbers)}", 1)

@@ -54,6 +54,11 @@ op(
 )
 
 
+def is_task(task: int) -> bool:
+    """True for the handle of a task."""
+    return bool(task != INVALID_TASK)
+
+
 def _is_valid_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
     task = args[0].type
     if task is not ScalarType(DataType.TASK_ID):
@@ -65,7 +70,7 @@ op(
     "system.task_is_valid",
     params=[Param("task", Kind.SCALAR, doc="A task handle.")],
     result=_is_valid_type,
-    meaning=lambda task: task != INVALID_TASK,
+    meaning=is_task,
     lanes=Lanes.NONE,
     category="TaskOp",
     doc="True unless the handle is that of no task.",
@@ -137,8 +142,12 @@ op(
     params=[
         Param("core_type", Kind.STR, "mix", stored=True, keyword_only=True, doc="mix, aiv_only or aic_only."),
         Param("mode", Kind.STR, "hard", stored=True, keyword_only=True, doc="hard, or soft through a workspace."),
-        Param("gm_workspace", Kind.TENSOR, None, keyword_only=True, by_keyword=True, doc="Room in global memory for the soft mode."),
-        Param("used_cores", Kind.SCALAR, None, keyword_only=True, by_keyword=True, doc="How many cores take part in the soft mode."),
+        Param(
+            "gm_workspace", Kind.TENSOR, None, keyword_only=True, by_keyword=True, doc="Room in global memory for the soft mode."
+        ),
+        Param(
+            "used_cores", Kind.SCALAR, None, keyword_only=True, by_keyword=True, doc="How many cores take part in the soft mode."
+        ),
     ],
     result=_syncall_type,
     lanes=Lanes.NONE,

@@ -1,4 +1,4 @@
-"""Operators of one operand, element by element."""
+"""Operators on the elements of one tile or tensor."""
 
 from __future__ import annotations
 
@@ -10,99 +10,99 @@ import numpy as np
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import MemorySpace
 from pypto.ir.expr import Expr
-from pypto.ir.types import Type
 from pypto.ops.declare import Declaration, Kind, Lanes, Param, Rule, op
 from pypto.ops.region import Array, Keywords
-from pypto.ops.rules import need_dtypes, need_same_type, same_type, shaped
+from pypto.ops.rules import FP16_FP32, checked, dtypes, floating, need_like, numbers, precise, same_type
 
-FLOATS = (DataType.FP16, DataType.FP32)
-_PRECISION = Param("high_precision", Kind.BOOL, default=False, doc="the slower, more exact form")
+Meaning = Callable[..., Any]
+
+_PRECISE = Param("high_precision", Kind.BOOL, False, doc="Ask for the slower, more exact form.")
 
 
 def unary(
     leaf: str,
-    meaning: Callable[..., Any],
+    meaning: Meaning,
     doc: str,
     *,
-    dtypes: Sequence[DataType] | None = None,
+    rule: Rule = same_type,
+    spaces: Sequence[str] = ("tile", "tensor"),
+    tile_extra: Sequence[Param] = (),
+    tensor_extra: Sequence[Param] = (),
+    one_to_one: bool = True,
     composite: bool = False,
-    short: bool = True,
-    tensor: bool = True,
-    precision: bool = False,
-    rule: Rule | None = None,
 ) -> None:
-    """Declare ``tile.<leaf>`` and, unless ``tensor`` is False, ``tensor.<leaf>``."""
-    extra = (_PRECISION,) if precision else ()
-    facts: dict[str, Any] = {
-        "result": rule or same_type(dtypes),
-        "meaning": meaning,
-        "lanes": Lanes.ELEMENTWISE,
-        "composite": composite,
-        "short": short,
-        "pure_types": True,
-    }
-    op(f"tile.{leaf}", params=[Param("tile", Kind.TILE), *extra], memory=MemorySpace.Vec, doc=doc, **facts)
-    if tensor:
-        op(f"tensor.{leaf}", params=[Param("input", Kind.TENSOR), *extra], tile_form=f"tile.{leaf}", doc=doc, **facts)
+    """Declare an operator on one tile (``tile.<leaf>``) and one tensor (``tensor.<leaf>``)."""
+    for space in spaces:
+        tile = space == "tile"
+        operand = Param("tile", Kind.TILE, doc="The tile.") if tile else Param("input", Kind.TENSOR, doc="The tensor.")
+        op(
+            f"{space}.{leaf}",
+            params=[operand, *(tile_extra if tile else tensor_extra)],
+            result=rule,
+            meaning=meaning,
+            lanes=Lanes.ELEMENTWISE,
+            doc=doc,
+            short=True,
+            memory=MemorySpace.Vec if tile else None,
+            scratch=[p.name for p in tile_extra if p.kind is Kind.TILE] if tile else (),
+            tile_form=None if tile or not one_to_one else f"tile.{leaf}",
+            composite=composite,
+            pure_types=True,
+        )
 
 
-def reciprocal(tile: Array) -> Array:
-    """One over each element; integers by truncation, and 0 over 0."""
-    if tile.dtype.kind in "iu":
-        whole = np.where(tile == 0, tile.dtype.type(1), tile)
-        return np.where(tile == 0, tile.dtype.type(0), (1 / whole.astype(np.float64)).astype(tile.dtype))
-    return np.divide(tile.dtype.type(1), tile)
-
-
-def reciprocal_root(tile: Array, tmp: Array | None = None) -> Array:
-    """One over the square root, computed in double and rounded once."""
-    if tile.dtype == np.float32:
-        return (1 / np.sqrt(tile.astype(np.float64))).astype(np.float32)
-    return (1 / np.sqrt(tile.astype(np.float32))).astype(tile.dtype)
-
-
-def rectified(tile: Array) -> Array:
-    """The element, or zero where it is negative."""
+def _rectified(tile: Array) -> Array:
     return np.maximum(tile, tile.dtype.type(0))
 
 
-def _reciprocal_rule(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
-    if kwargs.get("high_precision", False):
-        need_dtypes(declaration, args, (0,), FLOATS)
-    first: Any = args[0].type
-    return shaped(first, first.shape, first.dtype)
+def _reciprocal_root(tile: Array, tmp: Any = None) -> Array:
+    return np.reciprocal(np.sqrt(tile))
 
 
-def _root_rule(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
+def _scratch_like(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> None:
     if len(args) > 1:
-        need_same_type(declaration, args, 1)
-    first: Any = args[0].type
-    return shaped(first, first.shape, first.dtype)
+        need_like(declaration, 1, args[1], args[0], "tmp")
 
 
-unary("neg", np.negative, "Each element with the other sign.")
-unary("exp", np.exp, "e to the power of each element.")
-unary("sqrt", np.sqrt, "Square root of each element.")
-unary("abs", np.abs, "Absolute value of each element.")
-unary("relu", rectified, "Each element, or zero where it is negative.", tensor=False)
-unary("log", np.log, "Natural logarithm of each element.", dtypes=FLOATS, precision=True)
-unary("recip", reciprocal, "One over each element.", precision=True, rule=_reciprocal_rule)
-unary("sin", np.sin, "Sine of each element, in radians.", dtypes=(DataType.FP32,), composite=True)
-unary("cos", np.cos, "Cosine of each element, in radians.", dtypes=(DataType.FP32,), composite=True)
-unary("not", np.invert, "Each element with every bit flipped.", dtypes=(DataType.INT16, DataType.UINT16))
+_NUMBER = checked(same_type, numbers(1))
+_FLOATING = checked(same_type, floating)
+_TRIGONOMETRIC = checked(same_type, dtypes(DataType.FP32))
 
-_ROOT: dict[str, Any] = {"result": _root_rule, "meaning": reciprocal_root, "lanes": Lanes.ELEMENTWISE, "short": True}
-op(
-    "tile.rsqrt",
-    params=[Param("tile", Kind.TILE), Param("tmp", Kind.TILE, default=None, doc="scratch like the operand; selects the precise form")],
-    memory=MemorySpace.Vec,
-    scratch=["tmp"],
-    doc="One over the square root of each element.",
-    **_ROOT,
+unary("neg", np.negative, "Each element negated; integers wrap around.", rule=_NUMBER)
+unary("abs", np.absolute, "Absolute value of each element; the smallest integer stays as it is.", rule=_NUMBER)
+unary("relu", _rectified, "Each element, or 0 where it is negative.", rule=_NUMBER, spaces=("tile",))
+unary("exp", np.exp, "e to the power of each element.", rule=_FLOATING)
+unary("sqrt", np.sqrt, "Square root of each element; NaN where it is negative.", rule=_FLOATING)
+unary("sin", np.sin, "Sine of each element, in radians.", rule=_TRIGONOMETRIC, composite=True)
+unary("cos", np.cos, "Cosine of each element, in radians.", rule=_TRIGONOMETRIC, composite=True)
+unary(
+    "log",
+    np.log,
+    "Natural logarithm of each element.",
+    rule=checked(same_type, dtypes(*FP16_FP32)),
+    tile_extra=[_PRECISE],
+    tensor_extra=[_PRECISE],
 )
-op(
-    "tensor.rsqrt",
-    params=[Param("input", Kind.TENSOR), _PRECISION],
-    doc="One over the square root of each element.",
-    **_ROOT,
+unary(
+    "recip",
+    np.reciprocal,
+    "One divided by each element.",
+    rule=checked(same_type, floating, precise(*FP16_FP32)),
+    tile_extra=[_PRECISE],
+    tensor_extra=[_PRECISE],
+)
+unary(
+    "rsqrt",
+    _reciprocal_root,
+    "One divided by the square root of each element; a scratch tile (or high_precision on a tensor) selects the more exact form.",
+    rule=checked(same_type, floating, precise(*FP16_FP32), _scratch_like),
+    tile_extra=[Param("tmp", Kind.TILE, None, doc="Scratch room like the tile.")],
+    tensor_extra=[_PRECISE],
+    one_to_one=False,
+)
+unary(
+    "not",
+    np.invert,
+    "Each element with all its bits inverted.",
+    rule=checked(same_type, dtypes(DataType.INT16, DataType.UINT16)),
 )

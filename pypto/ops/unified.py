@@ -46,12 +46,14 @@ class UnifiedParam:
 class Unified:
     """What ``pl.<leaf>`` means: the operators it may stand for, by form (``tensor``, ``tile``, ``scalar``)."""
 
-    __slots__ = ("_at", "_layout", "choices", "leaf", "params")
+    __slots__ = ("_at", "_layout", "_restatable", "_uniform", "choices", "leaf", "params")
 
     def __init__(self, leaf: str, choices: Mapping[str, Declaration]) -> None:
         self.leaf = leaf
         self.choices = choices
         self.params: tuple[UnifiedParam, ...] = tuple(_merge(choices))
+        self._uniform = all(len(p.places) == len(choices) for p in self.params)
+        self._restatable = [p for p in self.params if p.kind is Kind.DTYPE and len(p.places) < len(choices)]
         self._at = {p.name: at for at, p in enumerate(self.params)}
         self._layout = {
             form: [next((at for at, p in enumerate(self.params) if p.places.get(form) == i), -1) for i in range(len(d.params))]
@@ -116,7 +118,7 @@ class Unified:
             raise OperandTypeError(f"pl.{self.leaf} takes a Tensor or Tile as {self.params[0].name!r}, got {given[0]!r}", 0)
         chosen = self.select(first.type)
         form = next(f for f, d in self.choices.items() if d is chosen)
-        if any(d.params != chosen.params for d in self.choices.values()):
+        if not self._uniform:
             for param, value in zip(self.params, given, strict=True):
                 if value is not MISSING and form not in param.places and not _says_nothing(value, param.default):
                     if param.kind is Kind.DTYPE and isinstance(value, DataType):
@@ -129,18 +131,21 @@ class Unified:
         """The call (or scalar expression) that the bare spelling means; raises what :meth:`resolve` and ``Declaration.build`` raise."""
         chosen, bound = self.resolve(positional, named, span)
         built = chosen.build(bound, span)
-        for param in self.params:
-            if param.kind is Kind.DTYPE and chosen.name.split(".")[0] not in param.places:
-                self._check_restated(param, positional, named, built)
+        if self._restatable:
+            for form, declaration in self.choices.items():
+                if declaration is chosen:
+                    self._check_restated(form, positional, named, built)
         return built
 
-    def _check_restated(self, param: UnifiedParam, positional: Sequence[Any], named: Mapping[str, Any], built: Expr) -> None:
-        at = self._at[param.name]
-        value = named.get(param.name, positional[at] if at < len(positional) else None)
-        has = getattr(built.type, "dtype", None)
-        if isinstance(value, DataType) and value is not has:
-            found = has.name if isinstance(has, DataType) else "none"
-            raise InvalidTypeError(f"pl.{self.leaf} on a Tile gives {found}, so {param.name!r} cannot be {value.name}")
+    def _check_restated(self, form: str, positional: Sequence[Any], named: Mapping[str, Any], built: Expr) -> None:
+        """A parameter for an element type that the chosen form lacks may only say what the result has."""
+        for param in self._restatable:
+            at = self._at[param.name]
+            value = named.get(param.name, positional[at] if at < len(positional) else None)
+            has = getattr(built.type, "dtype", None)
+            if form not in param.places and isinstance(value, DataType) and value is not has:
+                found = has.name if isinstance(has, DataType) else "none"
+                raise InvalidTypeError(f"pl.{self.leaf} on a {FORMS[form][1]} gives {found}, so {param.name!r} cannot be {value.name}")
 
     def _bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         params = self.params
@@ -202,6 +207,9 @@ def _default(param: Param) -> Any:
     return None if param.default is MISSING else param.default
 
 
+_ARRAYS = frozenset((Kind.TENSOR, Kind.TILE, Kind.SCALAR))
+
+
 def _home(param: Param, at: int, form: Declaration, base: Declaration, names: Sequence[str]) -> int:
     """The parameter of ``base`` that ``param`` is: the one of its name, else the operand at its position when names differ there."""
     for home, other in enumerate(base.params):
@@ -210,6 +218,7 @@ def _home(param: Param, at: int, form: Declaration, base: Declaration, names: Se
     taken = {p.name for p in form.params}
     if param.is_operand and at < len(base.params):
         other = base.params[at]
-        if other.is_operand and other.name not in taken and names[at] not in taken and other.required == param.required:
+        alike = other.kind is param.kind or (other.kind in _ARRAYS and param.kind in _ARRAYS)
+        if alike and other.name not in taken and names[at] not in taken and other.required == param.required:
             return at
     return -1

@@ -8,7 +8,8 @@ from typing import Any
 
 from pypto.diagnostics import Error, did_you_mean
 from pypto.ir.dtypes import DataType
-from pypto.ir.expr import EMPTY, Call, ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, make_op_call
+from pypto.ir.enums import FunctionType
+from pypto.ir.expr import EMPTY, Call, ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, Var, make_op_call
 from pypto.ir.function import Function
 from pypto.ir.types import ScalarType
 from pypto.ops.declare import OPERANDS, ArityError, Declaration, Kind, OperandError
@@ -331,6 +332,7 @@ class Plan:
         self.quick = (
             type(entry) is Declaration
             and not entry.internal_only
+            and entry.static_value is None
             and entry.min_operands == entry.max_operands == len(entry.params)
         )
 
@@ -357,7 +359,23 @@ def _call_declared(reader: Reader, node: ast.Call, plan: Plan) -> Expr:
         call = entry.build(entry.bind(positional, named), span)
     except Error as error:
         raise _operator_failure(reader, node, entry, written, error) from error
-    return call if attrs_node is None else with_attrs(reader, call, attrs_node)
+    if attrs_node is not None:
+        return with_attrs(reader, call, attrs_node)
+    if entry.static_value is not None and reader.function_type is FunctionType.Orchestration:
+        return _known_value(reader, entry, call)
+    return call
+
+
+def _known_value(reader: Reader, entry: Declaration, call: Call) -> Expr:
+    """The value of a call that the types of its operands state: a constant, or a dimension of a parameter; else the call."""
+    value = None if entry.static_value is None else entry.static_value(call.args)
+    if isinstance(value, ConstInt):
+        return value
+    if isinstance(value, Var):
+        for param in reader.params.values():
+            if any(dim is value for dim in getattr(param.type, "shape", ())):
+                return value
+    return call
 
 
 def _quick_operands(reader: Reader, plan: Plan, args: list[Any]) -> list[Expr] | None:

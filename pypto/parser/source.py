@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from pypto.ir.span import Span
+from pypto.parser.chains import parse_with_long_chains
 from pypto.parser.comments import Comment, find_comments
 from pypto.parser.errors import ParserError, ParserSyntaxError, PythonSyntaxError
 
@@ -82,14 +83,20 @@ class SourceFile:
         except ValueError as error:
             raise self.failure_at(PythonSyntaxError, f"this is not Python: {error}", 1, 1) from None
         except (RecursionError, MemoryError):
-            longest = max(range(len(self.lines)), key=lambda i: len(self.lines[i]))
-            raise self.failure_at(
-                ParserSyntaxError,
-                "an expression is nested too deeply for Python's own parser",
-                longest + 1,
-                1,
-                hint="split it into several assignments",
-            ) from None
+            return self._too_deep()
+
+    def _too_deep(self) -> ast.Module:
+        tree = parse_with_long_chains(self.text, self.filename)
+        if tree is not None:
+            return tree
+        longest = max(range(len(self.lines)), key=lambda i: len(self.lines[i]))
+        raise self.failure_at(
+            ParserSyntaxError,
+            "an expression is nested too deeply for Python's own parser",
+            longest + 1,
+            1,
+            hint="split it into several assignments",
+        )
 
     def _position(self, offset: int) -> tuple[int, int]:
         before = self.text[:offset]

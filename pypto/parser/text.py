@@ -249,6 +249,9 @@ class _Text:
                 ParserSyntaxError, "@pl.program belongs on a class", decorator, hint="use @pl.function on a def"
             )
 
+    def refuse_async(self, node: ast.AsyncFunctionDef) -> None:
+        raise self.reader.failure(UnsupportedFeatureError, "an async function cannot be a kernel", node)
+
     def _later_function(self, node: ast.FunctionDef, options: Options) -> Callable[[], Function]:
         return lambda: read_function(self.env, node, options)
 
@@ -310,5 +313,6 @@ _TOP_LEVEL: Mapping[type, Callable[[_Text, Any], None]] = {
     ast.Assign: _Text.read_assign,
     ast.AnnAssign: _Text.read_assign,
     ast.FunctionDef: _Text.read_function,
+    ast.AsyncFunctionDef: _Text.refuse_async,
     ast.ClassDef: _Text.read_class,
 }

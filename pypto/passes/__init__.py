@@ -62,9 +62,11 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "verify_tensor_view_canonical",
     ),
 }
-_HOME = {name: f"pypto.passes.{module}" for module, names in _MODULES.items() for name in names}
 _ERROR_TYPES = ("NestedCallErrorType", "SSAErrorType", "TypeCheckErrorType", "UseAfterDefErrorType")
-_HOME |= dict.fromkeys(_ERROR_TYPES, "pypto.ir.verify")
+_HOME = {
+    **{name: f"pypto.passes.{module}" for module, names in _MODULES.items() for name in names},
+    **dict.fromkeys(_ERROR_TYPES, "pypto.ir.verify"),
+}
 
 __all__ = sorted(["Diagnostic", *_HOME])  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -51,8 +51,13 @@ FREE_SUFFIX = "__FREE_VAR"
 
 _KEYWORDS = frozenset((*keyword.kwlist, "self", "pl", "pld"))
 
-Names = dict[Var, str]
-"""Printed names by variable (identity)."""
+
+class Names(dict[Var, str]):
+    """Printed names by variable (identity). A variable that only the type of a call mentions gets a name when it is first asked for."""
+
+    def __missing__(self, var: Var) -> str:
+        pick_names([var], {*_KEYWORDS, *self.values()}, self)
+        return self[var]
 
 
 class FunctionScan:
@@ -244,13 +249,13 @@ class ProgramNames:
             if self.standalone:
                 reserved.update(scan.callees)
             taken.update(var.name_hint for var in scan.defined if var not in scan.dims)
-        self.dynamic: Names = {}
+        self.dynamic = Names()
         pick_names(dims, {*reserved, getattr(root, "name", "")}, self.dynamic)
         self._reserved = reserved | set(self.dynamic.values())
         outside: dict[Var, None] = {}
         for scan in scans:
             outside.update((b, None) for b in scan.buffers if b not in scan.defined)
-        self.buffers: Names = {}
+        self.buffers = Names()
         pick_names(outside, set(), self.buffers, plain=True)
 
     def of_function(self, function: Function) -> Names:
@@ -276,7 +281,7 @@ class ProgramNames:
         return self._of_scan(scan, is_function=False)
 
     def _of_scan(self, scan: FunctionScan, is_function: bool) -> Names:
-        names: Names = dict(self.dynamic)
+        names = Names(self.dynamic)
         known = scan.defined
         local = {var: None for var in known if var not in names}
         free: dict[Var, None] = {}

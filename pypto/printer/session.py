@@ -41,7 +41,7 @@ class Session:
         self.standalone = self.program is None
         self.exact = isinstance(root, Program | Function)
         self.all_names = ProgramNames(root, prefix)
-        self.names: Names = {}
+        self.names = Names()
         self.visible: Mapping[Var, None] = {}
         self.lines: list[str] = []
         self.plain = Plain(self)

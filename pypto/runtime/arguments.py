@@ -17,7 +17,7 @@ from pypto.runtime.dims import free_symbols
 from pypto.runtime.errors import ArgumentError, ArgumentTypeError
 from pypto.runtime.evaluate import evaluate
 from pypto.runtime.scalars import is_integral, wrapper
-from pypto.runtime.values import Tracked
+from pypto.runtime.values import Tracked, is_array
 
 
 class Bound:
@@ -96,26 +96,34 @@ def bind_arguments(function: Function, arguments: Sequence[Any]) -> Bound:
     return bound
 
 
+_NUMBERS: Any = (list, tuple, int, float, np.generic)
+
+
+def is_truth(value: Any) -> bool:
+    """True for Python's and NumPy's truth values."""
+    return isinstance(value, bool | np.bool_)
+
+
 def _where(function: Function, param: Var) -> str:
     return f"{function.name}: the argument for {param.name_hint!r}"
 
 
 def _scalar(function: Function, param: Var, dtype: DataType, value: Any) -> Any:
     where = _where(function, param)
-    if isinstance(value, np.ndarray) and value.ndim == 0:
+    if is_array(value) and value.ndim == 0:
         value = value[()]
     if dtype is DataType.BOOL:
-        if isinstance(value, bool | np.bool_):
+        if is_truth(value):
             return bool(value)
         raise ArgumentTypeError(f"{where} must be True or False, got {value!r}", param.span)
     if is_integral(dtype):
-        if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+        if is_truth(value) or not hasattr(value, "__index__"):
             raise ArgumentTypeError(f"{where} must be an integer ({dtype.name}), got {value!r}", param.span)
         number = int(value)
         if wrapper(dtype)(number) != number:
             raise ArgumentError(f"{where} does not fit {dtype.name}: {number}", param.span)
         return number
-    if isinstance(value, bool | np.bool_ | str) or not hasattr(value, "__float__"):
+    if is_truth(value) or isinstance(value, str) or not hasattr(value, "__float__"):
         raise ArgumentTypeError(f"{where} must be a number ({dtype.name}), got {value!r}", param.span)
     with np.errstate(all="ignore"):
         return numpy_dtype(dtype).type(value)
@@ -123,8 +131,8 @@ def _scalar(function: Function, param: Var, dtype: DataType, value: Any) -> Any:
 
 def _array(function: Function, param: Var, type_: ShapedType, direction: ParamDirection, value: Any) -> Any:
     where = _where(function, param)
-    dtype = numpy_dtype(type_.dtype)
-    if isinstance(value, list | tuple | int | float | np.generic):
+    dtype: Any = numpy_dtype(type_.dtype)
+    if isinstance(value, _NUMBERS):
         if direction is not ParamDirection.In:
             raise ArgumentTypeError(
                 f"{where} is written in place and must be a NumPy array, got {type(value).__name__}", param.span
@@ -133,7 +141,7 @@ def _array(function: Function, param: Var, type_: ShapedType, direction: ParamDi
             value = _from_numbers(value, type_.dtype, dtype)
         except (ValueError, TypeError, OverflowError) as error:
             raise ArgumentError(f"{where} is no array of {type_.dtype.name}: {error}", param.span) from error
-    if not isinstance(value, np.ndarray):
+    if not is_array(value):
         raise ArgumentTypeError(f"{where} must be a NumPy array, got {type(value).__name__}", param.span)
     if value.dtype != dtype:
         spelled = f"ml_dtypes.{dtype.name}" if dtype.kind == "V" or dtype.name not in np.sctypeDict else f"np.{dtype.name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,7 +44,7 @@ class Lines:
         self.lines += [(indent + shift, text, stmt) for indent, text, stmt in lines]
 
     @contextmanager
-    def indented(self) -> Iterator[None]:
+    def indented(self) -> Generator[None]:
         """Lines added inside are one level deeper; a level without lines gets a ``pass``."""
         before = len(self.lines)
         self.indent += 1
@@ -56,7 +56,7 @@ class Lines:
             self.indent -= 1
 
     @contextmanager
-    def captured(self) -> Iterator[list[Line]]:
+    def captured(self) -> Generator[list[Line]]:
         """Lines added inside go to the list given, indented from zero."""
         lines, indent = self.lines, self.indent
         self.lines, self.indent = [], 0

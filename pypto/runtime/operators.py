@@ -28,11 +28,13 @@ from pypto.runtime.values import (
     Mask,
     PoisonScalar,
     Tracked,
+    is_array,
     joined_mask,
     outside_valid,
     plain,
     poison_of,
     restricted,
+    shape_of,
     valid_part,
 )
 
@@ -61,11 +63,16 @@ def describe_value(value: Any) -> str:
     """One operand for messages."""
     if type(value) is PoisonScalar:
         return "a poison scalar"
-    if isinstance(value, np.ndarray | Tracked):
+    if is_array(value) or type(value) is Tracked:
         return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
     if isinstance(value, tuple):
         return f"({', '.join(describe_value(v) for v in value)})"  # pyright: ignore[reportUnknownVariableType]
     return str(value)
+
+
+def is_ufunc(meaning: Any) -> bool:
+    """True for a NumPy function that works element by element."""
+    return isinstance(meaning, np.ufunc)
 
 
 def is_shaped(type_: Type) -> bool:
@@ -90,7 +97,7 @@ def _parameters_of(meaning: Callable[..., Any]) -> frozenset[str]:
 def keyword_arguments(declaration: Declaration, kwargs: Mapping[str, AttrValue]) -> dict[str, Any]:
     """The keywords of a call that the meaning asks for, declared defaults included."""
     meaning = declaration.meaning
-    if meaning is None or isinstance(meaning, np.ufunc):
+    if meaning is None or is_ufunc(meaning):
         return {}
     asked = _parameters_of(meaning)
     given: dict[str, Any] = {}
@@ -153,7 +160,7 @@ class Operator:
         self._target = targets
         self._meaning = declaration.meaning
         self._keywords = keyword_arguments(declaration, call.kwargs)
-        self._asks_out = not isinstance(self._meaning, np.ufunc | None) and "out" in _parameters_of(self._meaning)
+        self._asks_out = self._meaning is not None and not is_ufunc(self._meaning) and "out" in _parameters_of(self._meaning)
         self._tracked = [i for i, n in enumerate(names) if n not in scratch and i not in targets]
         shaped = [i for i, t in enumerate(self._types) if is_shaped(t)]
         self._indices = [i for i in shaped if names[i] in declaration.indices]
@@ -211,19 +218,19 @@ class Operator:
                 found.append((source, target, isinstance(type_, ScalarType)))
         return found if any(found) else None
 
-    def _direct(self) -> np.ufunc | None:
-        meaning = self._meaning
+    def _direct(self) -> Any:
+        ufunc: Any = self._meaning
         if (
-            not isinstance(meaning, np.ufunc)
+            not is_ufunc(ufunc)
             or self.declaration.lanes is not Lanes.ELEMENTWISE
             or self._target
             or self._convert
             or len(self.result_types) != 1
-            or meaning.nin != len(self._types)
+            or ufunc.nin != len(self._types)
             or self._result_numpy[0] is None
         ):
             return None
-        return meaning if probe(meaning, tuple(self._types)) == self._result_numpy[0] else None
+        return ufunc if probe(ufunc, tuple(self._types)) == self._result_numpy[0] else None
 
     def _choose(self, lanes: Lanes, fresh: bool) -> Apply:
         if self._meaning is None:
@@ -261,12 +268,11 @@ class Operator:
                 return guarded(extents, *operands)
             data = operands
             for at, operand in enumerate(operands):
-                kind = type(operand)
-                if kind is Tracked:
+                if type(operand) is Tracked:
                     if operand.poison is not None:
                         return guarded(extents, *operands)
                     data = (*data[:at], operand.data, *data[at + 1 :])
-                elif kind is PoisonScalar:
+                elif type(operand) is PoisonScalar:
                     return guarded(extents, *operands)
             try:
                 result = call(*data, **keywords)
@@ -339,7 +345,7 @@ class Operator:
         """The meaning applied, one entry a result."""
         keywords = self._keywords
         if self._asks_out:
-            shapes = self._static_shapes if extents is None else extents[1]
+            shapes: Sequence[Any] = self._static_shapes if extents is None else extents[1]
             specs = tuple(
                 [ResultSpec(np.dtype(np.bool_) if masks else d, s) for d, s in zip(self._result_numpy, shapes, strict=True)]
             )
@@ -361,7 +367,7 @@ class Operator:
                 moved[at] = np.bool_(type(operands[at]) is PoisonScalar)
         for at, mask in zip(self._moved, masks, strict=True):
             array = operands[at]
-            full = np.zeros(np.shape(plain(array)), np.bool_) if mask is None else mask
+            full = np.zeros(shape_of(plain(array)), np.bool_) if mask is None else mask
             if extents is not None and at in self.valid_operands:
                 full = valid_part(full, extents[0][at])
             moved[at] = full
@@ -401,7 +407,7 @@ class Operator:
             result, mask = _padded(result, mask, shape)
         if self._detach:
             if result.base is not None or any(result is plain(x) for x in operands):
-                arrays = [plain(x) for x in operands if isinstance(x, np.ndarray | Tracked)]
+                arrays = [plain(x) for x in operands if (is_array(x) or type(x) is Tracked)]
                 if not result.flags.writeable or any(np.may_share_memory(result, a) for a in arrays):
                     result = result.copy()
             mask = None if mask is None else mask.copy()
@@ -415,7 +421,7 @@ class Operator:
     def _elementwise(self, extents: Extents | None, operands: Sequence[Any]) -> Any:
         results = self._results(extents, self._data(extents, operands))
         if self._index_poison(extents, operands):
-            masks: list[Any] = [np.ones(np.shape(r), np.bool_) for r in results]
+            masks: list[Any] = [np.ones(shape_of(r), np.bool_) for r in results]
         else:
             counted = [operands[i] for i in self._tracked if i not in self._indices]
             joined = joined_mask(counted, _widest(counted))
@@ -423,7 +429,7 @@ class Operator:
                 at = self._moved[0]
                 if extents is not None and extents[0][at] is not None:
                     joined = valid_part(joined, extents[0][at])
-                joined = np.full(np.shape(results[0]), bool(joined.any()), np.bool_)
+                joined = np.full(shape_of(results[0]), bool(joined.any()), np.bool_)
             masks = [joined] * len(results)
         return self._finish(extents, results, masks, operands)
 
@@ -434,7 +440,7 @@ class Operator:
         masks = [None] * len(results) if moved is None else self._results(extents, moved, masks=True)
         loose = [i for i in self._tracked if i not in self._elements]
         if any(type(operands[i]) is PoisonScalar for i in loose) or self._index_poison(extents, operands):
-            masks = [np.ones(np.shape(r), np.bool_) for r in results]
+            masks = [np.ones(shape_of(r), np.bool_) for r in results]
         return self._finish(extents, results, masks, operands)
 
     def _index_poison(self, extents: Extents | None, operands: Sequence[Any]) -> bool:
@@ -449,7 +455,7 @@ class Operator:
 
     def _reduce(self, extents: Extents | None, operands: Sequence[Any]) -> Any:
         results = self._results(extents, self._data(extents, operands))
-        masks = [self._reduced_mask(extents, operands, np.shape(r)) for r in results]
+        masks = [self._reduced_mask(extents, operands, shape_of(r)) for r in results]
         return self._finish(extents, results, masks, operands)
 
     def _reduced_mask(self, extents: Extents | None, operands: Sequence[Any], shape: tuple[int, ...]) -> Mask | None:
@@ -485,11 +491,11 @@ class Operator:
             poisons.append(mask)
         if any(p is not None and np.any(p) for p in poisons):
             # a NaN in place of poison reaches exactly the sums that poison takes part in; integers have none: all is poison then
-            floats = all(_holds_nan(d) for d in data if isinstance(d, np.ndarray))
+            floats = all(_holds_nan(d) for d in data if is_array(d))
             if floats and all(_holds_nan(r) for r in results) and not any(p is True for p in poisons):
                 probes = [
                     np.where(False if p is None else p, np.nan, 1).astype(d.dtype) + np.zeros(d.shape, d.dtype)
-                    if isinstance(d, np.ndarray)
+                    if is_array(d)
                     else d
                     for d, p in zip(data, poisons, strict=True)
                 ]
@@ -501,18 +507,18 @@ class Operator:
     def _all(self, extents: Extents | None, operands: Sequence[Any]) -> Any:
         results = self._results(extents, self._data(extents, operands))
         bad = self._poisoned(operands)
-        masks = [np.ones(np.shape(r), np.bool_) if bad else None for r in results]
+        masks = [np.ones(shape_of(r), np.bool_) if bad else None for r in results]
         return self._finish(extents, results, masks, operands)
 
     def _none(self, extents: Extents | None, operands: Sequence[Any]) -> Any:
         results = self._results(extents, self._data(extents, operands))
         if any(type(x) is PoisonScalar for x in operands):
-            return self._finish(extents, results, [np.ones(np.shape(r), np.bool_) for r in results], operands)
+            return self._finish(extents, results, [np.ones(shape_of(r), np.bool_) for r in results], operands)
         return self._finish(extents, results, [None] * len(results), operands)
 
     def _fresh(self, extents: Extents | None, operands: Sequence[Any]) -> Any:
         results = self._results(extents, self._data(extents, operands))
-        return self._finish(extents, results, [np.ones(np.shape(r), np.bool_) for r in results], operands)
+        return self._finish(extents, results, [np.ones(shape_of(r), np.bool_) for r in results], operands)
 
     # -- storage -----------------------------------------------------------------------------------------------------
 
@@ -550,7 +556,7 @@ class Operator:
             return operands[self._alias]
         if isinstance(self.result_types[0], ShapedType | ScalarType | TupleType):
             bad = self._poisoned(operands)
-            masks = [np.ones(np.shape(r), np.bool_) if bad else None for r in results]
+            masks = [np.ones(shape_of(r), np.bool_) if bad else None for r in results]
             return self._finish(extents, results, masks, operands)
         return None
 
@@ -577,14 +583,14 @@ class Operator:
             for i in sources:
                 source = operands[i]
                 poison = poison_of(source) if marks else None
-                full = np.zeros(np.shape(plain(source)), np.bool_) if poison is None else poison
+                full = np.zeros(shape_of(plain(source)), np.bool_) if poison is None else poison
                 if extents is not None and i in self.valid_operands:
                     full = valid_part(full, extents[0][i])
                 arguments[i] = full
             for i in self._elements:
                 arguments[i] = np.bool_(marks and type(operands[i]) is PoisonScalar)
             for other in self._target:
-                arguments[other] = mask if other == at else np.zeros(np.shape(plain(operands[other])), np.bool_)
+                arguments[other] = mask if other == at else np.zeros(shape_of(plain(operands[other])), np.bool_)
             self._results(extents, arguments, masks=True)
 
 
@@ -623,7 +629,7 @@ def _static_shape(type_: Type) -> tuple[int, ...] | None:
 
 
 def _widest(values: Sequence[Any]) -> tuple[int, ...]:
-    return np.broadcast_shapes(*[np.shape(plain(v)) for v in values if isinstance(v, np.ndarray | Tracked)])
+    return np.broadcast_shapes(*[shape_of(plain(v)) for v in values if (is_array(v) or type(v) is Tracked)])
 
 
 def _padded(result: Any, mask: Any, shape: tuple[int, ...]) -> tuple[Any, Mask]:
@@ -647,7 +653,7 @@ def _holds_nan(array: Any) -> bool:
 _PROBES: dict[Any, Any] = {}
 
 
-def probe(ufunc: np.ufunc, types: tuple[Type, ...]) -> np.dtype[Any] | None:
+def probe(ufunc: Any, types: tuple[Type, ...]) -> np.dtype[Any] | None:
     """The element type that NumPy gives for operands of these types, None when it refuses them."""
     dtypes = tuple([(getattr(t, "dtype", None), isinstance(t, ScalarType)) for t in types])
     key = (ufunc, dtypes)
@@ -656,7 +662,7 @@ def probe(ufunc: np.ufunc, types: tuple[Type, ...]) -> np.dtype[Any] | None:
     return _PROBES[key]
 
 
-def _probe(ufunc: np.ufunc, dtypes: Sequence[tuple[DataType | None, bool]]) -> np.dtype[Any] | None:
+def _probe(ufunc: Any, dtypes: Sequence[tuple[DataType | None, bool]]) -> np.dtype[Any] | None:
     samples: list[Any] = []
     element = next((d for d, scalar in dtypes if not scalar), None)
     for dtype, scalar in dtypes:

@@ -24,7 +24,7 @@ from pypto.runtime.errors import ArgumentError, ArgumentTypeError, PoisonError, 
 from pypto.runtime.evaluate import evaluate
 from pypto.runtime.failure import run_error
 from pypto.runtime.operators import partial_valid
-from pypto.runtime.values import PoisonScalar, Tracked, first_poison, valid_part
+from pypto.runtime.values import PoisonScalar, Tracked, first_poison, is_array, valid_part
 
 _SCHEDULE = re.compile(r"round_robin|greedy|random:\d+|replay:.+")
 
@@ -151,8 +151,8 @@ def _unwrapped(error: Exception) -> BaseException | None:
 def _results(function: Function, value: Any, bound: Bound) -> Any:
     statement = last_return(function.body)
     names = [v.name_hint if isinstance(v, Var) else None for v in statement.value] if statement is not None else []
-    several = type(value) is tuple and (len(names) != 1)
-    values: Sequence[Any] = value if several else [value]
+    several = isinstance(value, tuple) and len(names) != 1
+    values = list[Any](value) if several else [value]
     types: list[Any] = [v.type for v in statement.value] if statement is not None else []
     for param, _, tracked in bound.outputs:
         _check_poison(function, tracked, param.type, param.name_hint, statement, bound, "the output")
@@ -172,11 +172,11 @@ def _result(function: Function, value: Any, type_: Type | None, name: str | None
     _check_poison(function, value, type_, name, statement, bound, "the result")
     if isinstance(value, Tracked):
         value = value.data
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         for _, array, tracked in bound.outputs:
             if value is tracked.data:
                 return array
-        shared = any(isinstance(a, np.ndarray) and np.may_share_memory(a, value) for a in bound.inputs)
+        shared = any(is_array(a) and np.may_share_memory(a, value) for a in bound.inputs)
         own = any(np.may_share_memory(a, value) for _, a, _ in bound.outputs)
         return value.copy() if shared and not own else value
     if isinstance(type_, ScalarType) and type_.dtype is not DataType.TASK_ID:

@@ -12,7 +12,7 @@ from pypto.ir.dtypes import DataType
 from pypto.ir.enums import CastMode
 from pypto.ops.numeric import cast_array, numpy_dtype
 from pypto.runtime.errors import Refusal
-from pypto.runtime.values import PoisonScalar
+from pypto.runtime.values import PoisonScalar, is_array
 
 Scalar = Any
 """An int, a bool, a NumPy float scalar, or a PoisonScalar."""
@@ -52,7 +52,7 @@ def converter(source: DataType, target: DataType) -> Callable[[Scalar], Scalar]:
     def convert(value: Scalar) -> Scalar:
         if type(value) is PoisonScalar:
             return value
-        cast = cast_array(np.asarray(value).astype(from_type).reshape(1), source, target, mode)
+        cast = cast_array(np.full(1, value, from_type), source, target, mode)
         return int(cast[0]) if is_integral(target) else to_type.type(cast[0])
 
     return convert
@@ -72,7 +72,7 @@ def from_numpy(dtype: DataType) -> Callable[[Any], Scalar]:
 
 def plain_item(value: Any) -> Any:
     """The one element of an array; a scalar as it is."""
-    return value.reshape(-1)[0] if isinstance(value, np.ndarray) else value
+    return value.reshape(-1)[0] if is_array(value) else value
 
 
 def typed(value: Scalar, dtype: DataType) -> Any:

@@ -20,6 +20,16 @@ Array: TypeAlias = NDArray[Any]
 Mask: TypeAlias = NDArray[np.bool_]
 
 
+def is_array(value: Any) -> bool:
+    """True for a NumPy array."""
+    return isinstance(value, np.ndarray)
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The extents of an array or a tracked one; none for a scalar."""
+    return getattr(value, "shape", ())
+
+
 class Tracked:
     """An array with a mask of its poison elements (None: all clean).
 
@@ -100,7 +110,7 @@ class Tracked:
         self._mask = mask if self.move is None else self.move(mask)
         return self._mask
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs:
             raise InternalError(f"a tracked array met {ufunc.__name__}.{method} with {sorted(kwargs)}")
         result = ufunc(*[plain(x) for x in inputs])
@@ -112,12 +122,11 @@ def joined_mask(inputs: Any, shape: tuple[int, ...]) -> Mask | None:
     """Poison of an elementwise result: where any input has poison. Shared with an input when nothing has to be combined."""
     joined: Any = None
     for value in inputs:
-        kind = type(value)
-        if kind is Tracked:
+        if type(value) is Tracked:
             mask = value.poison
             if mask is not None and mask is not joined:
                 joined = mask if joined is None else joined | mask
-        elif kind is PoisonScalar:
+        elif type(value) is PoisonScalar:
             return np.ones(shape, np.bool_)
     if joined is None or joined.shape == shape:
         return joined
@@ -126,29 +135,28 @@ def joined_mask(inputs: Any, shape: tuple[int, ...]) -> Mask | None:
 
 def plain(value: Any) -> Any:
     """The data behind a value."""
-    kind = type(value)
-    return value.data if kind is Tracked or kind is PoisonScalar else value
+    return value.data if type(value) is Tracked or type(value) is PoisonScalar else value
 
 
 def poison_of(value: Any) -> Any:
     """The mask of an array value, True for a poison scalar, else None."""
-    kind = type(value)
-    if kind is Tracked:
+    if type(value) is Tracked:
         return value.poison
-    return True if kind is PoisonScalar else None
+    return True if type(value) is PoisonScalar else None
 
 
 def own(value: Any) -> Any:
     """A tracked array that shares neither data nor mask with any other value, so that it can be written in place."""
     if type(value) is Tracked:
-        mask = value.poison
-        return Tracked(value.data.copy(), None if mask is None else mask.copy())
-    return Tracked(value.copy()) if isinstance(value, np.ndarray) else value
+        mask: Any = value.poison
+        data: Any = value.data
+        return Tracked(data.copy(), None if mask is None else mask.copy())
+    return Tracked(value.copy()) if is_array(value) else value
 
 
 def hold(value: Any) -> Any:
     """A result of a callee that the caller writes in place: tracked, its storage kept."""
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return Tracked(value if value.flags.writeable else value.copy())
     if type(value) is tuple:
         return tuple([hold(v) for v in value])  # pyright: ignore[reportUnknownVariableType]
@@ -187,8 +195,8 @@ def restricted(value: Any, valid: tuple[int, ...]) -> Any:
     if all(v >= d for v, d in zip(valid, data.shape, strict=True)):
         return value
     outside = outside_valid(data.shape, valid)
-    mask = poison_of(value)
-    return Tracked(data, outside if mask is None else outside | mask)
+    mask: Any = poison_of(value)
+    return Tracked(data, outside if mask is None else np.logical_or(outside, mask))
 
 
 def valid_part(array: Array, valid: tuple[int, ...]) -> Array:
@@ -224,8 +232,8 @@ class PoisonScalar:
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _again  # type: ignore[assignment]
     __hash__ = object.__hash__
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if any(isinstance(plain(x), np.ndarray) for x in inputs):
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any(is_array(plain(x)) for x in inputs):
             result = ufunc(*[plain(x) for x in inputs])
             return Tracked(result, np.ones(result.shape, np.bool_))
         return self
@@ -234,4 +242,4 @@ class PoisonScalar:
 def first_poison(mask: Any) -> tuple[int, ...]:
     """The index of the first poison element, row by row."""
     flat = int(np.argmax(mask))
-    return tuple([int(i) for i in np.unravel_index(flat, np.shape(mask))])
+    return tuple([int(i) for i in np.unravel_index(flat, shape_of(mask))])

@@ -6,6 +6,7 @@ import re
 import struct
 
 import pytest
+
 from pypto import ir
 from pypto.ir.span import UNKNOWN
 

@@ -7,6 +7,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pypto import ir
 from pypto.ir.node import FieldKind, Node, walk
 from pypto.ir.span import UNKNOWN

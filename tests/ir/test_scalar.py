@@ -7,6 +7,7 @@ import operator
 
 import numpy as np
 import pytest
+
 from pypto import ir
 from pypto.diagnostics import Error, InvalidTypeError
 
@@ -223,4 +224,4 @@ def test_bool_comparison_with_bool() -> None:
     flag = scalar("flag", ir.BOOL)
     assert type(flag == True) is ir.Eq  # noqa: E712
     with pytest.raises(TypeError):
-        flag < True
+        ir.lt(flag, True)

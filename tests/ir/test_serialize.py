@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import msgpack
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pypto import ir
-from pypto.diagnostics import Error
 from pypto.ir.node import NODE_KINDS, Node, walk
 from pypto.ir.span import UNKNOWN
 from tests.ir.samples import INDEX, PLACE, everything, var
@@ -131,7 +133,5 @@ DATA = ir.serialize(everything())
 def test_a_changed_byte_gives_a_node_or_our_error(at: int, byte: int) -> None:
     data = bytearray(DATA)
     data[at] = byte
-    try:
+    with suppress(ir.SerializationError):
         assert isinstance(ir.deserialize(bytes(data)), Node)
-    except Error as error:
-        assert isinstance(error, ir.SerializationError)

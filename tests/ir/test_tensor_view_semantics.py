@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from pypto import ir
 from pypto.ir import tensor_view_semantics as views
 from pypto.ir.span import UNKNOWN

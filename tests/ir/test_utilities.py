@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from pypto import ir
 from pypto.ir.node import walk
 from pypto.ir.span import UNKNOWN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from pypto import ir
 from pypto.diagnostics import InternalError
 from pypto.ir.node import NODE_KINDS
@@ -13,11 +14,65 @@ INDEX = ir.ScalarType(ir.INDEX)
 TILE = ir.TileType([16, 16], ir.FP32)
 OP = ir.Op("tile.x")
 
-METHODS = """var iter_arg mem_ref window_buffer const_int const_float const_bool call submit make_tuple tuple_get_item_expr
-add sub mul floor_div floor_mod float_div min max pow eq ne lt le gt ge and or xor bit_and bit_or bit_xor bit_shift_left
-bit_shift_right abs neg not bit_not cast assign_stmt if_stmt for_stmt while_stmt in_core_scope_stmt cluster_scope_stmt
-hierarchy_scope_stmt spmd_scope_stmt split_aiv_scope_stmt runtime_scope_stmt comm_domain_scope_stmt seq_stmts yield_stmt
-return_stmt eval_stmt break_stmt continue_stmt inline_stmt""".split()
+METHODS = [
+    "var",
+    "iter_arg",
+    "mem_ref",
+    "window_buffer",
+    "const_int",
+    "const_float",
+    "const_bool",
+    "call",
+    "submit",
+    "make_tuple",
+    "tuple_get_item_expr",
+    "add",
+    "sub",
+    "mul",
+    "floor_div",
+    "floor_mod",
+    "float_div",
+    "min",
+    "max",
+    "pow",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "and",
+    "or",
+    "xor",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "bit_shift_left",
+    "bit_shift_right",
+    "abs",
+    "neg",
+    "not",
+    "bit_not",
+    "cast",
+    "assign_stmt",
+    "if_stmt",
+    "for_stmt",
+    "while_stmt",
+    "in_core_scope_stmt",
+    "cluster_scope_stmt",
+    "hierarchy_scope_stmt",
+    "spmd_scope_stmt",
+    "split_aiv_scope_stmt",
+    "runtime_scope_stmt",
+    "comm_domain_scope_stmt",
+    "seq_stmts",
+    "yield_stmt",
+    "return_stmt",
+    "eval_stmt",
+    "break_stmt",
+    "continue_stmt",
+    "inline_stmt",
+]
 
 
 def var(name: str, type_: ir.Type = INDEX) -> ir.Var:
@@ -296,7 +351,9 @@ def test_a_chain_inside_a_call_inside_a_chain() -> None:
     x = var("x")
     inner = long_chain(x, 3000)
     scalar = ir.Call(ir.Op("scalar.f"), [inner], INDEX, UNKNOWN)
-    outer = long_chain(scalar, 150)
+    outer: ir.Expr = scalar
+    for _ in range(250):
+        outer = ir.Add(outer, x, ir.INDEX)
 
     class Swap(ir.IRMutator):
         def visit_add(self, op: ir.Add) -> ir.Expr:
@@ -314,6 +371,26 @@ def test_a_chain_inside_a_call_inside_a_chain() -> None:
     seen = Seen()
     seen.visit_expr(new)
     assert seen.adds == 0
+
+
+def test_an_overridden_visit_expr_sees_every_operator() -> None:
+    x = var("x")
+    chain = long_chain(x, 2000)
+    middle = chain
+    for _ in range(1000):
+        middle = middle.left
+
+    class Cut(ir.IRMutator):
+        seen = 0
+
+        def visit_expr(self, op: ir.Expr) -> ir.Expr:
+            self.seen += type(op) is ir.Add
+            return x if op is middle else super().visit_expr(op)
+
+    cut = Cut()
+    new = cut.visit_expr(chain)
+    assert ir.structural_equal(new, long_chain(x, 1000))
+    assert cut.seen >= 1000
 
 
 def test_a_new_kind_of_node_is_walked_by_its_fields() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import pypto.ops
+
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import MemorySpace, TensorLayout
 from pypto.ir.expr import Call, ConstInt, Expr, MakeTuple, Var
@@ -34,7 +34,13 @@ NUMPY: dict[DataType, Any] = {
 }
 
 
-def tensor(shape: Sequence[Any], dtype: DataType = DataType.FP32, valid: Sequence[Any] = (), stride: Sequence[Any] = (), layout: Any = None) -> Var:
+def tensor(
+    shape: Sequence[Any],
+    dtype: DataType = DataType.FP32,
+    valid: Sequence[Any] = (),
+    stride: Sequence[Any] = (),
+    layout: Any = None,
+) -> Var:
     """A tensor variable."""
     view = TensorView(stride, layout or TensorLayout.ND, valid) if (valid or stride or layout) else None
     return Var("x", TensorType(shape, dtype, None, view))
@@ -46,7 +52,10 @@ def distributed(shape: Sequence[Any], dtype: DataType = DataType.FP32) -> Var:
 
 
 def tile(
-    shape: Sequence[Any], dtype: DataType = DataType.FP32, valid: Sequence[Any] | None = None, space: MemorySpace | None = MemorySpace.Vec
+    shape: Sequence[Any],
+    dtype: DataType = DataType.FP32,
+    valid: Sequence[Any] | None = None,
+    space: MemorySpace | None = MemorySpace.Vec,
 ) -> Var:
     """A tile variable."""
     plain = TileType(shape, dtype, None, None, space)
@@ -106,9 +115,7 @@ def run(made: Call, *arrays: Any) -> Any:
     """The meaning of a call: ``arrays`` stand for its operands that are no constants or lists, in order."""
     declaration: Any = made.op
     given = list(arrays)
-    operands = [
-        _plain(a) if hasattr(a, "value") or isinstance(a, MakeTuple) else given.pop(0) for a in made.args
-    ]
+    operands = [_plain(a) if hasattr(a, "value") or isinstance(a, MakeTuple) else given.pop(0) for a in made.args]
     assert not given
     meaning = declaration.meaning
     keywords: dict[str, Any] = {}

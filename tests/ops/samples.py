@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pypto.ir.dtypes import DataType
-from pypto.ir.enums import AtomicType, MemorySpace, PadValue, PipeType, TensorLayout, TileLayout
+from pypto.ir.enums import AtomicType, MaskPattern, MemorySpace, PadValue, PipeType, TensorLayout, TileLayout
 from tests.ops.operands import array, scalar, tensor, tile
 
 FP32, FP16, INT32, INT8, BOOL, TASK = (
@@ -63,12 +63,27 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "tensor.ci": {"start": 5, "shape": [32], "dtype": DataType.INT16, "descending": True},
     "tile.tri": {"diagonal": 1, "shape": [8, 8], "valid_shape": [4, N], "dtype": FP32, "upper": True},
     "tile.random": {
-        **{"key0": 1, "key1": 2, "counter0": 3, "counter1": 4, "counter2": 5, "counter3": 6},
-        **{"shape": [8, 16], "valid_shape": [8, N], "dtype": INT32, "rounds": 7},
+        "key0": 1,
+        "key1": 2,
+        "counter0": 3,
+        "counter1": 4,
+        "counter2": 5,
+        "counter3": 6,
+        "shape": [8, 16],
+        "valid_shape": [8, N],
+        "dtype": INT32,
+        "rounds": 7,
     },
     "tensor.random": {
-        **{"key0": 1, "key1": 2, "counter0": 3, "counter1": 4, "counter2": 5, "counter3": 6},
-        **{"shape": [8, 16], "dtype": INT32, "rounds": 7},
+        "key0": 1,
+        "key1": 2,
+        "counter0": 3,
+        "counter1": 4,
+        "counter2": 5,
+        "counter3": 6,
+        "shape": [8, 16],
+        "dtype": INT32,
+        "rounds": 7,
     },
     "tile.reshape": {"tile": tile([8, 16]), "shape": [16, 8]},
     "tensor.reshape": {"tensor": tensor([8, 16]), "shape": [16, 8], "valid_shape": [N, 8]},
@@ -79,12 +94,21 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "tensor.transpose": {"tensor": tensor([8, 16]), "axis1": 0, "axis2": 1, "valid_shape": [16, N]},
     "tile.transpose_view": {"tile": tile([8, 16], space=Mat)},
     "tile.slice": {
-        **{"tile": tile([4, 8, 16]), "shape": [1, 4, 8], "offset": [N, 0, 8]},
-        **{"valid_shape": [1, N, 8], "drop_dims": [0], "pad_value": PadValue.zero},
+        "tile": tile([4, 8, 16]),
+        "shape": [1, 4, 8],
+        "offset": [N, 0, 8],
+        "valid_shape": [1, N, 8],
+        "drop_dims": [0],
+        "pad_value": PadValue.zero,
     },
     "tensor.slice": {
-        **{"tensor": tensor([4, 8, 16]), "shape": [1, 4, 8], "offset": [N, 0, 8]},
-        **{"valid_shape": [1, N, 8], "drop_dims": [0], "pad_value": PadValue.zero, "clamp": True},
+        "tensor": tensor([4, 8, 16]),
+        "shape": [1, 4, 8],
+        "offset": [N, 0, 8],
+        "valid_shape": [1, N, 8],
+        "drop_dims": [0],
+        "pad_value": PadValue.zero,
+        "clamp": True,
     },
     "tile.extract": {"src": tile([8, 16]), "index_row": N, "index_col": 4, "shape": [4, 8], "target_memory": Mat},
     "tile.assemble": {"target": tile([8, 16]), "source": tile([4, 8]), "offset": [N, 8]},
@@ -137,20 +161,53 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "tile.matmul_bias": {"lhs": _LEFT, "rhs": _RIGHT, "bias": _LINE},
     "tile.batch_matmul": {"lhs": tile([3, 16, 8], FP16, space=Left), "rhs": _RIGHT},
     "tile.batch_matmul_acc": {
-        **{"acc": tile([3, 16, 32], FP32, space=Acc), "lhs": tile([3, 16, 8], FP16, space=Left)},
-        **{"rhs": tile([1, 8, 32], FP16, space=Right)},
+        "acc": tile([3, 16, 32], FP32, space=Acc),
+        "lhs": tile([3, 16, 8], FP16, space=Left),
+        "rhs": tile([1, 8, 32], FP16, space=Right),
     },
     "tile.gemv": {"lhs": _ROW, "rhs": _RIGHT, "acc_phase": "partial"},
     "tile.gemv_acc": {"acc": _OUT, "lhs": _ROW, "rhs": _RIGHT, "acc_phase": "final"},
     "tile.gemv_bias": {"lhs": _ROW, "rhs": _RIGHT, "bias": _LINE, "acc_phase": "final"},
     "tensor.matmul": {
-        **{"lhs": tensor([8, 16], FP16), "rhs": tensor([32, 8], FP16), "out_dtype": FP32},
-        **{"a_trans": True, "b_trans": True, "c_matrix_nz": True},
+        "lhs": tensor([8, 16], FP16),
+        "rhs": tensor([32, 8], FP16),
+        "out_dtype": FP32,
+        "a_trans": True,
+        "b_trans": True,
+        "c_matrix_nz": True,
     },
     "tensor.matmul_acc": {
-        **{"acc": tensor([16, 32]), "lhs": tensor([8, 16], FP16), "rhs": tensor([32, 8], FP16)},
-        **{"a_trans": True, "b_trans": True, "init_cond": True},
+        "acc": tensor([16, 32]),
+        "lhs": tensor([8, 16], FP16),
+        "rhs": tensor([32, 8], FP16),
+        "a_trans": True,
+        "b_trans": True,
+        "init_cond": True,
     },
+    "tile.gather": {"src": tile([8, 16]), "indices": tile([4, 8], INT32), "tmp": tile([8, 16])},
+    "tensor.gather": {"input": tensor([8, 16]), "dim": -1, "index": tensor([8, 4], INT32)},
+    "tile.gather_mask": {"src": tile([8, 16]), "mask_pattern": MaskPattern.P0101, "output_dtype": INT32},
+    "tensor.gather_mask": {"input": tensor([8, 16]), "mask_pattern": 3, "output_dtype": INT32},
+    "tile.gather_row": {
+        "dst": tile([8, 16]),
+        "src_tensor": tensor([64, 16]),
+        "dst_offset": [0, 0],
+        "src_offset": [N, 0],
+        "shapes": [8, 8],
+        "transpose": True,
+        "valid_shape": [N, 8],
+    },
+    "tensor.scatter": {"input": tensor([8, 16]), "dim": 1, "index": tensor([8, 4], INT32), "src": tensor([8, 4])},
+    **{
+        f"{s}.scatter_update": {"input": make([64, 16]), "dim": -2, "index": make([2, 4], INT32), "src": make([8, 16])}
+        for s, make in (("tile", tile), ("tensor", tensor))
+    },
+    "tile.mscatter": {"src": tile([4, 8]), "idx": tile([4, 8], INT32), "output_tensor": tensor([64, 16])},
+    **{
+        f"{s}.sort32": {"src": make([2, 64]), "idx": make([1, 64], DataType.UINT32)}
+        for s, make in (("tile", tile), ("tensor", tensor))
+    },
+    **{f"{s}.mrgsort_format1": {"src0": make([2, 512]), "block_len": 64} for s, make in (("tile", tile), ("tensor", tensor))},
     "system.task_invalid": {},
     "system.task_dummy": {},
     "system.task_is_valid": {"task": scalar("t", TASK)},
@@ -166,8 +223,13 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "system.import_peer_buffer": {"name": "slots", "peer_func": "cube"},
     **{
         f"system.{k}_initialize_pipe": {
-            **{"c2v_consumer_buf": scalar("b", INT32), "v2c_consumer_buf": 0, "dir_mask": 3, "slot_size": 1024},
-            **{"slot_num": 2, "local_slot_num": 2, "id": 1},
+            "c2v_consumer_buf": scalar("b", INT32),
+            "v2c_consumer_buf": 0,
+            "dir_mask": 3,
+            "slot_size": 1024,
+            "slot_num": 2,
+            "local_slot_num": 2,
+            "id": 1,
         }
         for k in ("aic", "aiv")
     },

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from pypto.ir.dtypes import DataType
 from pypto.ir.expr import ConstFloat, ConstInt, MakeTuple
 from pypto.ir.types import ArrayType, ScalarType, UnknownType

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+
 from pypto.diagnostics import InvalidTypeError, InvalidValueError
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import AtomicType, MemorySpace, PadValue, TensorLayout, TileLayout
@@ -149,7 +150,13 @@ def test_load_takes_a_tensor_and_integers() -> None:
 
 
 def test_mx_scales_load_into_mat() -> None:
-    made = call("tile.load", tensor([16, 64], DataType.FP8E8M0, layout=TensorLayout.MX_B_NN), [0, 0], [16, 64], target_memory=MemorySpace.Mat)
+    made = call(
+        "tile.load",
+        tensor([16, 64], DataType.FP8E8M0, layout=TensorLayout.MX_B_NN),
+        [0, 0],
+        [16, 64],
+        target_memory=MemorySpace.Mat,
+    )
     assert made.type.dtype is DataType.FP8E8M0  # type: ignore[attr-defined]
 
 
@@ -249,7 +256,11 @@ def test_store_from_acc_converts() -> None:
         ([tile([8, 64], INT32), [0, 0], tensor([16, 64], INT32), [8, 64, 1]], {}, "2 extents"),
         ([tile([8, 64]), [0, 0, 0], tensor([2, 16, 64]), [2, 8, 64]], {}, "cannot lay"),
         ([tile([2, 8, 64]), [0, 0], tensor([16, 64])], {}, "cannot store"),
-        ([tile([8, 64], DataType.UINT8), [0, 0], tensor([16, 64], DataType.UINT8)], {"atomic": AtomicType.Add}, "adds atomically"),
+        (
+            [tile([8, 64], DataType.UINT8), [0, 0], tensor([16, 64], DataType.UINT8)],
+            {"atomic": AtomicType.Add},
+            "adds atomically",
+        ),
         ([tile([8, 64], space=MemorySpace.Left), [0, 0], tensor([16, 64])], {}, "got a tile in Left"),
     ],
 )
@@ -432,7 +443,8 @@ def test_pad_values(written: Any, stored: PadValue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "error"), [(PadValue.null, InvalidValueError), (1, InvalidValueError), (2.5, InvalidValueError), ("zero", InvalidTypeError)]
+    ("written", "error"),
+    [(PadValue.null, InvalidValueError), (1, InvalidValueError), (2.5, InvalidValueError), ("zero", InvalidTypeError)],
 )
 def test_pad_values_refused(written: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="pad_value"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from pypto.diagnostics import InvalidValueError
 from pypto.ir.dtypes import DataType
 from pypto.ops.declare import OperandError

@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import MemorySpace, TileLayout
 from pypto.ops.declare import Lanes, OperandError
@@ -49,7 +50,9 @@ def test_reductions(along: str, kind: str, space: str) -> None:
     assert got.dtype == (np.int32 if kind.startswith("arg") else np.float32)
 
 
-@pytest.mark.parametrize(("dtype", "numpy"), [(FP16, np.float16), (BF16, ml_dtypes.bfloat16), (INT32, np.int32), (INT16, np.int16)])
+@pytest.mark.parametrize(
+    ("dtype", "numpy"), [(FP16, np.float16), (BF16, ml_dtypes.bfloat16), (INT32, np.int32), (INT16, np.int16)]
+)
 @pytest.mark.parametrize("kind", ["sum", "max", "min", "argmax"])
 def test_reductions_of_other_element_types(kind: str, dtype: DataType, numpy: Any) -> None:
     x = numbers(4, 9, dtype=numpy)
@@ -151,7 +154,9 @@ def test_expanded(along: str, kind: str, space: str, made_of: Any) -> None:
     x = rng.uniform(0.5, 2, (4, 6)).astype(np.float32)
     v = rng.uniform(0.5, 2, (4, 1) if along == "row" else (1, 6)).astype(np.float32)
     made = call(f"{space}.{along}_expand_{kind}", made_of([4, 6]), made_of(v.shape))
-    expected = [[COMBINED[kind](float(x[i, j]), float(v.reshape(-1)[i if along == "row" else j])) for j in range(6)] for i in range(4)]
+    expected = [
+        [COMBINED[kind](float(x[i, j]), float(v.reshape(-1)[i if along == "row" else j])) for j in range(6)] for i in range(4)
+    ]
     got = run(made, x, v)
     np.testing.assert_allclose(got, expected, rtol=1e-6)
     assert got.dtype == np.float32

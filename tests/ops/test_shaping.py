@@ -7,15 +7,15 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+
 from pypto.diagnostics import InvalidValueError
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import AtomicType, MemorySpace, PadValue, TensorLayout, TileLayout
-from pypto.ir.expr import Max, Min, Mul, WindowBuffer, index_const
-from pypto.ir.expr import Var
+from pypto.ir.expr import Max, Min, Mul, Var, WindowBuffer, index_const
 from pypto.ir.types import DistributedTensorType, PtrType, TensorType, TileType
 from pypto.ops.declare import OperandError, OperandTypeError
 from pypto.ops.region import BoundsError
-from pypto.ops.shaping import assemble_tensor, slice_tensor
+from pypto.ops.windows import assemble_tensor, slice_tensor
 from tests.ops.operands import call, distributed, numbers, run, scalar, shape_of, tensor, tile, valid_of
 
 FP32, FP16, BF16, INT32 = DataType.FP32, DataType.FP16, DataType.BF16, DataType.INT32
@@ -374,7 +374,12 @@ def test_assemble_from_acc_into_mat_converts() -> None:
         ("tensor", [tensor([6, 8]), tensor([2, 3], FP16), [0, 0]], {}, "FP16 elements into FP32"),
         ("tensor", [tensor([6, 8]), tensor([2, 3]), [0]], {}, "2 offsets"),
         ("tensor", [tensor([6, 8]), tensor([2, 3]), [5, 0]], {}, "outside"),
-        ("tensor", [tensor([6, 8], DataType.UINT8), tensor([2, 3], DataType.UINT8), [0, 0]], {"atomic": AtomicType.Add}, "atomically"),
+        (
+            "tensor",
+            [tensor([6, 8], DataType.UINT8), tensor([2, 3], DataType.UINT8), [0, 0]],
+            {"atomic": AtomicType.Add},
+            "atomically",
+        ),
         ("tile", [tile([6, 8]), tile([2, 3]), [0, -1]], {}, "negative offset"),
         ("tile", [tile([6, 8]), tile([2, 3], FP16), [0, 0]], {}, "FP16 elements into FP32"),
         ("tile", [tile([6, 8]), tile([2, 6, 8]), [0, 0]], {}, "cannot put"),
@@ -404,7 +409,11 @@ def test_concat(space: str, made_of: Any) -> None:
     for i, j in np.ndindex(3, 6):
         assert got[i, j] == (x[i, j] if j < 4 else y[i, j - 4])
     assert valid_of(call(name, made_of([3, 4], valid=[n, 4]), made_of([3, 2], valid=[n, 1]))) == [n, 5]
-    for other, words in ((made_of([4, 2]), "as many rows"), (made_of([3, 2], FP16), "one element type"), (made_of([1, 3, 2]), "2-D")):
+    for other, words in (
+        (made_of([4, 2]), "as many rows"),
+        (made_of([3, 2], FP16), "one element type"),
+        (made_of([1, 3, 2]), "2-D"),
+    ):
         with pytest.raises(OperandError, match=words):
             call(name, made_of([3, 4]), other)
     with pytest.raises(OperandError, match="valid rows"):

@@ -180,7 +180,7 @@ def shape_of_text(node: Any, variables: dict[str, str]) -> Any:
         return ("ConstFloat", "FP32", repr(node.value))
     if isinstance(node, ast.UnaryOp):
         if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-            number = -node.operand.value
+            number: Any = ast.literal_eval(node)
             return ("ConstInt", "INDEX", number) if isinstance(number, int) else ("ConstFloat", "FP32", repr(number))
         return made(SYMBOLS[type(node.op)], go(node.operand))
     if isinstance(node, ast.BinOp):

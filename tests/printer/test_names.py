@@ -137,3 +137,10 @@ def test_allocations_outside_the_text_have_names_of_their_own() -> None:
     assert 'a: pl.Tile[[8], pl.FP32, pl.MemRef("mem", pl.const(0, pl.INT64), 32), pl.Mem.Vec]' in text
     assert 'b: pl.Tile[[8], pl.FP32, pl.MemRef("mem_1", pl.const(0, pl.INT64), 32), pl.Mem.Vec]' in text
     assert "c: pl.Tile[[8], pl.FP32, pl.MemRef(mem, pl.const(0, pl.INT64), 32), pl.Mem.Vec]" in text
+
+
+def test_variables_that_only_the_type_of_a_call_mentions() -> None:
+    x, hidden = ir.Var("x", INDEX), ir.Var("x", INDEX)
+    call = ir.Call(ir.GlobalVar("g"), [x], ir.TensorType([hidden], FP32), ir.Span.unknown())
+    text = python_print(ir.Function("f", [x], [], ir.EvalStmt(call)))
+    assert "    pl.expr.call(g, x, type=pl.Tensor[[x_1], pl.FP32])" in text

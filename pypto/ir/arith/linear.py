@@ -159,7 +159,7 @@ class Region:
                     self.atoms.append(node)
                     continue
             stack.append((node, True))
-            for child in linear_operands(node):
+            for child in reversed(linear_operands(node)):
                 stack.append((child, False))
 
 
@@ -216,7 +216,8 @@ class Sum:
                 give(right, amount if kind is Add else -amount, times)
         if not region.order:
             pending[id(region.atoms[0])] = (region.atoms[0], 1, 1)
-        for expr, amount, times in pending.values():
+        # in the order in which they are written
+        for expr, amount, times in [pending[id(atom)] for atom in region.atoms if id(atom) in pending]:
             if type(expr) is ConstInt:
                 linear.const += amount * expr.value
                 self.cost += times * CONST_COST
