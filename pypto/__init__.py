@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pypto._compat import install as _install_older_names
 from pypto.diagnostics import Diagnostic, Error, InternalError, InvalidValueError, VerificationError
 from pypto.ir.dtypes import DTYPES, DataType
 from pypto.ir.node import late
@@ -12,7 +11,7 @@ from pypto.ir.node import late
 __version__ = "0.1.0"
 __all__ = ["DataType", "Diagnostic", "Error", "InternalError", "VerificationError", "__version__"]
 
-_install_older_names()
+late("pypto._compat").install()
 
 
 def check(condition: object, message: str) -> None:

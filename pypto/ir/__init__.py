@@ -5,10 +5,9 @@ Names that belong to layers above (printing, passes, operator helpers) are reach
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto.ir.attrs import AttrValue, normalize_attrs
-from pypto.ir.builder import BuilderError, IRBuilder
 from pypto.ir.dtypes import DTYPES, DataType
 from pypto.ir.enums import (
     ArgDirection,
@@ -86,13 +85,6 @@ from pypto.ir.scalar import (
     sub,
     truediv,
 )
-from pypto.ir.serialize import (
-    SerializationError,
-    deserialize,
-    deserialize_from_file,
-    serialize,
-    serialize_to_file,
-)
 from pypto.ir.span import Span
 from pypto.ir.stmt import *
 from pypto.ir.types import *
@@ -107,7 +99,11 @@ from pypto.ir.utilities import (
     substitute_expr,
     substitute_stmt,
 )
-from pypto.ir.visitor import IRMutator, IRVisitor
+
+if TYPE_CHECKING:
+    from pypto.ir.builder import BuilderError, IRBuilder
+    from pypto.ir.serialize import SerializationError, deserialize, deserialize_from_file, serialize, serialize_to_file
+    from pypto.ir.visitor import IRMutator, IRVisitor
 
 DYNAMIC_DIM = -1
 """The extent that old text writes for a dimension known only at run time."""
@@ -115,8 +111,18 @@ DYNAMIC_DIM = -1
 for _name, _dtype in DTYPES.items():
     globals()[_name] = _dtype
 
-# Public names of this package that live in a layer above it: name -> (module, attribute; None for the module itself).
-_UPWARD: dict[str, tuple[str, str | None]] = {
+# Names that are imported when first asked for: large modules of this package, and conveniences that live in a layer above it.
+# name -> (module, attribute; None for the module itself)
+_LATER: dict[str, tuple[str, str | None]] = {
+    "BuilderError": ("pypto.ir.builder", "BuilderError"),
+    "IRBuilder": ("pypto.ir.builder", "IRBuilder"),
+    "IRMutator": ("pypto.ir.visitor", "IRMutator"),
+    "IRVisitor": ("pypto.ir.visitor", "IRVisitor"),
+    "SerializationError": ("pypto.ir.serialize", "SerializationError"),
+    "deserialize": ("pypto.ir.serialize", "deserialize"),
+    "deserialize_from_file": ("pypto.ir.serialize", "deserialize_from_file"),
+    "serialize": ("pypto.ir.serialize", "serialize"),
+    "serialize_to_file": ("pypto.ir.serialize", "serialize_to_file"),
     "op": ("pypto.ops.helpers", None),
     "python_print": ("pypto.printer", "python_print"),
     "register_format_callback": ("pypto.printer", "register_format_callback"),
@@ -136,7 +142,7 @@ _UPWARD: dict[str, tuple[str, str | None]] = {
 
 
 def __getattr__(name: str) -> Any:
-    where = _UPWARD.get(name)
+    where = _LATER.get(name)
     if where is None:
         raise AttributeError(f"module 'pypto.ir' has no attribute {name!r}")
     module = late(where[0])

@@ -6,7 +6,8 @@ Operators (``pl.add``, ``pl.tile.load`` ...) come from the vocabulary and are ma
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from pypto.diagnostics import did_you_mean
 from pypto.ir.dtypes import DTYPES
@@ -50,7 +51,13 @@ from pypto.language.control import EXPORTS as _CONSTRUCTS
 from pypto.language.control import NotExecutableError
 from pypto.language.decorators import function, inline, program
 from pypto.language.operators import Namespace, operator
-from pypto.parser import DynVar, InlineFunction, loads, loads_program, parse, parse_program
+
+
+if TYPE_CHECKING:
+    from pypto.parser import DynVar
+
+# names that the reader offers, imported with it when first asked for
+_FROM_READER = frozenset(("DynVar", "InlineFunction", "loads", "loads_program", "parse", "parse_program"))
 
 
 class _ArgDirections:
@@ -83,6 +90,8 @@ def dynamic(name: str) -> DynVar:
     Raises:
         ValueError: the name is no identifier.
     """
+    from pypto.parser import DynVar
+
     return DynVar(name)
 
 
@@ -102,6 +111,11 @@ const = _const
 
 
 def __getattr__(name: str) -> Any:
+    if name in _FROM_READER:
+        value = globals()[name] = getattr(import_module("pypto.parser"), name)
+        return value
+    if name == "parser":
+        return import_module("pypto.language.parser")
     if not name.startswith("__"):
         found = operator(name)
         if found is not None:
@@ -119,4 +133,4 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from pypto.ops.vocabulary import names
 
-    return sorted({n for n in globals() if not n.startswith("_")} | set(names("")))
+    return sorted({n for n in globals() if not n.startswith("_")} | _FROM_READER | {"parser"} | set(names("")))

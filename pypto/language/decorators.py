@@ -1,18 +1,22 @@
-"""``@pl.function``, ``@pl.program`` and ``@pl.inline``: the decorated code is read, never run."""
+"""``@pl.function``, ``@pl.program`` and ``@pl.inline``: the decorated code is read, never run.
+
+The reader is imported by the first decorator that needs it, so that importing the language stays quick.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
 from types import FrameType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto import ir
 from pypto.ir.enums import FunctionType as KernelType
 from pypto.ir.enums import Level, Role
 from pypto.language.definition import Definition, calling_frame, find_class, find_function, in_class_body
-from pypto.parser import InlineFunction, parse_function, parse_inline, parse_program
-from pypto.parser.errors import ParserSyntaxError, ParserTypeError
+
+if TYPE_CHECKING:
+    from pypto.parser import InlineFunction
 
 OPTIONS_ATTRIBUTE = "__pypto_options__"
 
@@ -59,6 +63,8 @@ def function(
 
 
 def _read_function(func: Any, options: dict[str, Any], frame: FrameType) -> Any:
+    from pypto.parser import ParserTypeError, parse_function
+
     if not isinstance(func, FunctionType):
         raise ParserTypeError(
             f"@pl.function belongs on a def statement, got {func!r}",
@@ -90,6 +96,8 @@ def program(cls: Any = None, *, strict_ssa: bool = False) -> Any:
 
 
 def _read_program(cls: Any, strict_ssa: bool, frame: FrameType) -> ir.Program:
+    from pypto.parser import ParserSyntaxError, parse_program
+
     if not isinstance(cls, type):
         raise ParserSyntaxError(f"@pl.program belongs on a class, got {cls!r}")
     found = find_class(cls, frame)
@@ -98,6 +106,8 @@ def _read_program(cls: Any, strict_ssa: bool, frame: FrameType) -> ir.Program:
 
 def inline(func: Any) -> InlineFunction:
     """Mark a helper whose statements are spliced into the functions that call it by name."""
+    from pypto.parser import parse_inline
+
     frame = calling_frame(1)
     found: Definition = find_function(func, frame)
     node: ast.FunctionDef = found.node

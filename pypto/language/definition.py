@@ -9,10 +9,11 @@ from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pypto.parser.errors import ParserSyntaxError
-from pypto.parser.source import SourceFile
+
+if TYPE_CHECKING:
+    from pypto.parser import SourceFile
 
 _FILES: dict[str, tuple[str, SourceFile, dict[tuple[str, int], ast.AST]]] = {}
 
@@ -32,6 +33,8 @@ def file_of(filename: str) -> tuple[SourceFile, dict[tuple[str, int], ast.AST]]:
     Raises:
         ParserSyntaxError: there is no source text to read.
     """
+    from pypto.parser import ParserSyntaxError, SourceFile
+
     text = "".join(linecache.getlines(filename))
     if not text:
         raise ParserSyntaxError(
@@ -53,6 +56,8 @@ def file_of(filename: str) -> tuple[SourceFile, dict[tuple[str, int], ast.AST]]:
 
 def find_function(function: FunctionType, frame: FrameType) -> Definition:
     """The definition of a Python function that a decorator was just put on; ``frame`` is where the ``def`` was executed."""
+    from pypto.parser import ParserSyntaxError
+
     code = function.__code__
     source, index = file_of(code.co_filename)
     node = index.get((function.__name__, code.co_firstlineno)) or _nearest(index, function.__name__, code.co_firstlineno)
@@ -70,6 +75,8 @@ def find_function(function: FunctionType, frame: FrameType) -> Definition:
 
 def find_class(cls: type, frame: FrameType) -> Definition:
     """The definition of a class that a decorator was just put on."""
+    from pypto.parser import ParserSyntaxError
+
     filename = frame.f_code.co_filename
     first_lines: list[int] = []
     captured: dict[str, Any] = {}

@@ -88,20 +88,23 @@ def _declaration(reader: Reader, name: str, owner: Any, slots: int, node: Any) -
     return made
 
 
-def _make(reader: Reader, node: Any, *parts: Any, slots: int) -> MemRef:
+def _make(reader: Reader, node: Any, *parts: Any, slots: int, pinned: bool = False) -> MemRef:
     try:
-        return MemRef(*parts, slots=slots, span=reader.source.span(node))
+        return MemRef(*parts, slots=slots, is_pinned=pinned, span=reader.source.span(node))
     except Error as error:
         raise reader.from_error(ParserTypeError, error, node) from error
 
 
 def _from_call(reader: Reader, node: ast.Call) -> MemRef:
-    slots = 1
+    slots, pinned = 1, False
     for keyword in node.keywords:
         value = static(reader, keyword.value)
-        if keyword.arg != "slots" or type(value) is not int:
+        if keyword.arg == "slots" and type(value) is int:
+            slots = value
+        elif keyword.arg == "is_pinned" and isinstance(value, bool):
+            pinned = value
+        else:
             raise reader.failure(ParserTypeError, "pl.MemRef takes only slots=N besides its parts", keyword)
-        slots = value
     if not node.args:
         raise reader.failure(
             ParserTypeError, "pl.MemRef() in an annotation needs a name", node, hint='pl.MemRef("buffer")'
@@ -122,7 +125,7 @@ def _from_call(reader: Reader, node: ast.Call) -> MemRef:
             continue
         value = static(reader, arg)
         parts.append(value if value is not NOTHING else _offset(reader, arg))
-    return _make(reader, node, *parts, slots=slots)
+    return _make(reader, node, *parts, slots=slots, pinned=pinned)
 
 
 def _offset(reader: Reader, node: Any) -> Any:

@@ -26,6 +26,7 @@ from pypto.parser.errors import (
 from pypto.parser.folding import static
 from pypto.parser.memrefs import read_memref
 from pypto.parser.reader import Reader
+from pypto.parser.submits import read_submit
 from pypto.parser.types import annotation_type
 from pypto.parser.windows import find_window
 
@@ -210,3 +211,9 @@ def _misplaced(path: str, message: str) -> None:
 
 for _path, _message in STATEMENT_ONLY.items():
     _misplaced(_path, _message)
+
+
+@special("submit", "spmd_submit")
+def read_submit_call(reader: Reader, node: ast.Call) -> Expr:
+    """The launch of a kernel as a task."""
+    return read_submit(reader, node)

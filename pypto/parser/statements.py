@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from pypto.ir.expr import Call, Expr, TupleGetItemExpr
+from pypto.ir.expr import Call, Expr, Submit, TupleGetItemExpr
 from pypto.ir.stmt import BreakStmt, ContinueStmt, EvalStmt, ReturnStmt, YieldStmt
 from pypto.ir.types import TupleType, UnknownType
 from pypto.parser.conform import conform, retyped
@@ -87,22 +87,22 @@ def _target_names(reader: Reader, target: Any) -> list[ast.Name]:
 
 
 def unpack(reader: Reader, node: Any, target: ast.Tuple | ast.List, value: Expr) -> None:
-    """``a, b = e`` with a tuple-typed value."""
+    """``a, b = e`` with a tuple-typed value; ``(a, b), tid = pl.submit(...)`` for a kernel with several results."""
     type_ = value.type
-    for item in target.elts:
+    items: list[Any] = list(target.elts)
+    if isinstance(value, Submit) and len(items) == 2 and isinstance(items[0], ast.Tuple | ast.List):
+        items = [*items[0].elts, items[1]]
+    for item in items:
         if type(item) is not ast.Name:
             raise reader.failure(ParserSyntaxError, "a tuple is unpacked into names", item, hint="unpack it step by step")
     if not isinstance(type_, TupleType):
         what = "a value whose type is not known" if isinstance(type_, UnknownType) else reader.type_text(type_)
         raise reader.failure(ParserTypeError, f"{what} cannot be unpacked", node.value)
-    if len(target.elts) != len(type_.types):
-        raise reader.failure(
-            ParserTypeError, f"{len(target.elts)} names for a tuple of {len(type_.types)} values", target
-        )
+    if len(items) != len(type_.types):
+        raise reader.failure(ParserTypeError, f"{len(items)} names for a tuple of {len(type_.types)} values", target)
     span = reader.source.span(node)
     whole = reader.temporary("_tuple_tmp", value, span)
-    for at, item in enumerate(target.elts):
-        assert isinstance(item, ast.Name)
+    for at, item in enumerate(items):
         reader.assign(item.id, TupleGetItemExpr(whole, at, span), item, span)
 
 
@@ -202,6 +202,10 @@ def read_expression_statement(reader: Reader, node: ast.Expr) -> None:
             directive(reader, value_node)
             return
     value = reader.expression(value_node)
+    if isinstance(value, Submit) and not reader.source.printed:
+        raise reader.failure(
+            ParserSyntaxError, "a launched task needs a name", value_node, hint="out, tid = pl.submit(...)"
+        )
     reader.emit(EvalStmt(value, reader.source.span(node)))
 
 

@@ -181,3 +181,40 @@ def test_plugins_come_through_entry_points(monkeypatch: pytest.MonkeyPatch) -> N
             passes.find_pass("not_a_pass")
     finally:
         passes.unregister_pass("from_outside")
+
+
+PLUGIN = """
+from dataclasses import dataclass
+
+from pypto.passes import FunctionPass
+
+
+@dataclass(frozen=True)
+class ShoutNames(FunctionPass):
+    \"\"\"Rename every function to upper case.\"\"\"
+
+    times: int = 1
+
+    def transform_function(self, function, program):
+        return function.replace(name=function.name.upper() * self.times)
+"""
+
+
+def test_an_installed_package_adds_a_pass(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shouting_plugin.py").write_text(PLUGIN)
+    info = tmp_path / "shouting_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[pypto.passes]\nshout_names = shouting_plugin:ShoutNames\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry._plugins.cache_clear()
+    try:
+        assert "shout_names" in passes.pass_names()
+        x = ir.Var("x", ir.ScalarType(ir.DataType.INDEX))
+        program = ir.Program([ir.Function("f", [x], [x.type], ir.ReturnStmt([x]))], "P")
+        result = parse_pipeline("shout_names(times=2)").get_passes()[0](program)
+        assert [f.name for f in result.functions.values()] == ["FF"]
+        assert passes.shout_names(times=3).get_options() == {"times": 3}
+    finally:
+        registry._plugins.cache_clear()
+        passes.unregister_pass("shout_names")

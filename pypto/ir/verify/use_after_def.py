@@ -40,6 +40,8 @@ class _Checker:
         self.findings = Findings("UseAfterDef", function)
         self.defined: set[Var] = set()
         self.trail: list[Var] = []
+        # one finding for each variable of a statement
+        self.reported: set[Var] = set()
         self.somewhere: set[Var] = {*function.params}
 
     def run(self) -> list[Diagnostic]:
@@ -56,7 +58,7 @@ class _Checker:
         for expr in _attribute_exprs(self.function):
             self.use([expr], self.function.span)
         for type_ in self.function.return_types:
-            self.use_type(type_, self.function.span, set())
+            self.use_type(type_, self.function.span)
         self.statement(self.function.body)
         return self.findings.items
 
@@ -73,26 +75,25 @@ class _Checker:
         return names
 
     def use(self, exprs: list[Expr], span: Span) -> None:
-        reported: set[Var] = set()
         for node in nodes(exprs):
             if isinstance(node, Var):
                 if node not in self.defined and not isinstance(node, MemRef | WindowBuffer):
-                    self.report(node, span, reported)
+                    self.report(node, span)
             elif not is_closed(node.type):
-                self.use_type(node.type, span, reported)
+                self.use_type(node.type, span)
 
-    def use_type(self, type_: Type, span: Span, reported: set[Var]) -> None:
+    def use_type(self, type_: Type, span: Span) -> None:
         """Variables of a type must be defined before when they are defined at all."""
         if is_closed(type_):
             return
         for node in nodes(type_expressions(type_)):
             if isinstance(node, Var) and node in self.somewhere and node not in self.defined:
-                self.report(node, span, reported)
+                self.report(node, span)
 
-    def report(self, var: Var, span: Span, reported: set[Var]) -> None:
-        if var in reported:
+    def report(self, var: Var, span: Span) -> None:
+        if var in self.reported:
             return
-        reported.add(var)
+        self.reported.add(var)
         if var in self.somewhere:
             message = f"{var.name_hint!r} is used where it is not defined on every path"
         else:
@@ -100,6 +101,7 @@ class _Checker:
         self.findings.add("use-after-def", message, span, UseAfterDefErrorType.USE_BEFORE_DEF)
 
     def statement(self, stmt: Stmt) -> None:
+        self.reported = set()
         if isinstance(stmt, SeqStmts):
             for inner in stmt.stmts:
                 self.statement(inner)
@@ -115,12 +117,12 @@ class _Checker:
         else:
             self.use([*held(stmt)], stmt.span)
             for var in defined(stmt):
-                self.use_type(var.type, stmt.span, set())
+                self.use_type(var.type, stmt.span)
                 self.define(var)
 
     def results(self, stmt: IfStmt | ForStmt | WhileStmt) -> None:
         for var in stmt.return_vars:
-            self.use_type(var.type, stmt.span, set())
+            self.use_type(var.type, stmt.span)
             self.define(var)
 
     def branch(self, stmt: IfStmt) -> None:
@@ -149,7 +151,7 @@ class _Checker:
         if isinstance(stmt, ForStmt):
             self.define(stmt.loop_var)
         for arg in stmt.iter_args:
-            self.use_type(arg.type, stmt.span, set())
+            self.use_type(arg.type, stmt.span)
             self.define(arg)
         if isinstance(stmt, WhileStmt):
             self.use([stmt.condition], stmt.span)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from pypto.ir.arith.values import contains_call
@@ -27,15 +27,17 @@ def without_dead_scalars(function: Function) -> Function:
 
 
 class _Pruner:
+    """Finds what may go, marks what is used from everything else, and drops the rest; so values that only feed one another go too."""
+
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.uses: Counter[Var] = Counter()
-        self.reads: dict[Stmt, set[Var]] = {}
         self.assigned: dict[Var, AssignStmt] = {}
         self.merged: dict[Var, tuple[Merge, int]] = {}
+        self.yields: dict[Stmt, list[YieldStmt]] = {}
+        self.slots: defaultdict[Stmt, set[int]] = defaultdict(set)
+        self.live: set[Var] = set()
         self.dead: set[Stmt] = set()
         self.dropped: defaultdict[Stmt, set[int]] = defaultdict(set)
-        self.yields: dict[Stmt, list[YieldStmt]] = {}
 
     def run(self) -> Function:
         function = self.function
@@ -48,14 +50,12 @@ class _Pruner:
             self.note(stmt, times)
         if not self.assigned and not self.merged:
             return function
-        for stmt in stmts:
-            self.count(stmt)
-        self.count_signature()
-        pending: list[Var] = [*self.assigned, *self.merged]
-        while pending:
-            var = pending.pop()
-            freed = self.drop(var)
-            pending += [v for v in freed if v in self.assigned or v in self.merged]
+        self.mark(stmts)
+        self.dead = {stmt for var, stmt in self.assigned.items() if var not in self.live}
+        for merge, slots in self.slots.items():
+            gone = {at for at in slots if not self.is_live(merge, at)}
+            if gone:
+                self.dropped[merge] = gone
         if not self.dead and not self.dropped:
             return function
         return function.replace(body=self.rebuilt(function.body))
@@ -74,72 +74,69 @@ class _Pruner:
                 return
             if not isinstance(stmt, IfStmt) and len(stmt.iter_args) != width:
                 return
-            self.yields[stmt] = found
             for at, var in enumerate(stmt.return_vars):
-                plain = not any(contains_call(item.value[at]) for item in found)
-                if isinstance(var.type, ScalarType) and times[var] == 1 and plain:
-                    self.merged[var] = (stmt, at)
-                    if not isinstance(stmt, IfStmt):
-                        self.merged[stmt.iter_args[at]] = (stmt, at)
+                values = [item.value[at] for item in found]
+                names = [var]
+                if not isinstance(stmt, IfStmt):
+                    values.append(stmt.iter_args[at].initValue)
+                    names.append(stmt.iter_args[at])
+                single = all(times[name] == 1 for name in names)
+                if isinstance(var.type, ScalarType) and single and not any(contains_call(value) for value in values):
+                    self.yields[stmt] = found
+                    self.slots[stmt].add(at)
+                    for name in names:
+                        self.merged[name] = (stmt, at)
 
-    def count(self, stmt: Stmt) -> None:
-        found: set[Var] = set()
-        add_uses(stmt, found)
-        self.reads[stmt] = found
-        self.uses.update(found)
+    def is_live(self, merge: Merge, at: int) -> bool:
+        if merge.return_vars[at] in self.live:
+            return True
+        return not isinstance(merge, IfStmt) and merge.iter_args[at] in self.live
 
-    def count_signature(self) -> None:
-        found: set[Var] = set()
+    def mark(self, stmts: Sequence[Stmt]) -> None:
+        """Mark what the rest of the function uses, and what that uses in turn."""
+        owner = {last: merge for merge, found in self.yields.items() for last in found}
+        used: set[Var] = set()
+        for stmt in stmts:
+            if isinstance(stmt, AssignStmt) and self.assigned.get(stmt.var) is stmt:
+                continue
+            if stmt in owner:
+                slots = self.slots[owner[stmt]]  # type: ignore[index]
+                values: Sequence[Expr] = stmt.value  # type: ignore[attr-defined]
+                stmt = YieldStmt(_without(values, slots), stmt.span)
+            elif isinstance(stmt, ForStmt | WhileStmt) and self.slots.get(stmt):
+                stmt = stmt.replace(iter_args=_without(stmt.iter_args, self.slots[stmt]))
+            add_uses(stmt, used)
+        self.signature(used)
+        pending = list(used)
+        while pending:
+            var = pending.pop()
+            if var in self.live:
+                continue
+            self.live.add(var)
+            pending += self.reads(var)
+
+    def signature(self, used: set[Var]) -> None:
         types = [*(param.type for param in self.function.params), *self.function.return_types]
         for type_ in types:
             for part in type_expressions(type_):
-                add_uses(part, found)
+                add_uses(part, used)
         for attr in self.function.attrs.values():
             if isinstance(attr, Expr):
-                add_uses(attr, found)
-        self.uses.update(found)
+                add_uses(attr, used)
 
-    def drop(self, var: Var) -> Iterable[Var]:
-        """Drop the definition of a variable if nothing uses it; gives the variables that lost a use."""
+    def reads(self, var: Var) -> set[Var]:
+        """What the definition of a variable that might have gone reads."""
+        found: set[Var] = set()
         stmt = self.assigned.get(var)
         if stmt is not None:
-            if stmt in self.dead or self.uses[var]:
-                return ()
-            self.dead.add(stmt)
-            self.uses.subtract(self.reads[stmt])
-            return self.reads[stmt]
-        merge, at = self.merged[var]
-        if at in self.dropped[merge] or not self.unused(merge, at):
-            return ()
-        self.dropped[merge].add(at)
-        freed: set[Var] = set()
-        for last in self.yields[merge]:
-            freed |= self.recount(last, [v for i, v in enumerate(last.value) if i not in self.dropped[merge]])
-        if not isinstance(merge, IfStmt):
-            freed |= self.recount(merge, None)
-        return freed
-
-    def recount(self, stmt: Stmt, values: list[Expr] | None) -> set[Var]:
-        """Count the reads of a statement again after some of its values went."""
-        shrunk = self.shrunk(stmt) if values is None else YieldStmt(values, stmt.span)
-        now: set[Var] = set()
-        add_uses(shrunk, now)
-        gone = self.reads[stmt] - now
-        self.uses.subtract(gone)
-        self.reads[stmt] = now
-        return gone
-
-    def unused(self, merge: Merge, at: int) -> bool:
-        if self.uses[merge.return_vars[at]]:
-            return False
-        if isinstance(merge, IfStmt):
-            return True
-        arg = merge.iter_args[at]
-        (last,) = self.yields[merge]
-        # a value that is only handed on is not used
-        kept = [i for i, value in enumerate(last.value) if i != at and i not in self.dropped[merge] and value is arg]
-        handed_on = last.value[at] is arg and not kept
-        return self.uses[arg] == (1 if handed_on else 0)
+            add_uses(stmt, found)
+        elif var in self.merged:
+            merge, at = self.merged[var]
+            for last in self.yields[merge]:
+                add_uses(last.value[at], found)
+            if not isinstance(merge, IfStmt):
+                add_uses(merge.iter_args[at].initValue, found)
+        return found
 
     def shrunk(self, stmt: Stmt) -> Stmt:
         """A branch or loop without its dropped results; the bodies are left to :meth:`rebuilt`."""

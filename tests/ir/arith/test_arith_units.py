@@ -254,7 +254,7 @@ def test_calls_are_neither_dropped_nor_doubled_nor_merged():
 def test_update_and_constraints_of_the_rewrite_simplifier():
     simplify = RewriteSimplifier()
     simplify.update(X, const(4))
-    assert simplify(ir.Add(X, Y, INDEX)).right.value == 4 or simplify(ir.Add(X, Y, INDEX)).left.value == 4
+    assert text(simplify(ir.Add(X, Y, INDEX))) == "Add(4, y)"
     simplify.update(X, None)
     node = ir.Add(X, Y, INDEX)
     assert simplify(node) is node
@@ -334,7 +334,8 @@ def test_symbolic_intervals():
     sets.bind(X, 0, Y)
     found = sets(ir.Add(ir.Mul(X, const(2), INDEX), Z, INDEX))
     assert text(found.min) == "z"
-    assert text(found.max) == "Sub(Add(Mul(y, 2), z), 2)"
+    expected = ir.Sub(ir.Add(ir.Mul(Y, const(2), INDEX), Z, INDEX), const(2), INDEX)
+    assert Analyzer().can_prove_equal(found.max, expected)
     assert sets(Z).is_single_point()
     assert IntSet.everything().is_everything()
     assert IntSet.single_point(X).is_single_point()
