@@ -189,18 +189,29 @@ def source_line(span: Located, source_lines: Sequence[str] | None = None) -> str
     return text.rstrip("\n") if text else None
 
 
+SNIPPET_WIDTH = 160
+"""Longer source lines are shown in part, around the place."""
+
+
 def _snippet(span: Located, label: str, source_lines: Sequence[str] | None, gutter: str) -> list[str]:
     text = source_line(span, source_lines)
     if text is None:
         return []
     shown = text.expandtabs(1)
-    lines = [f"{gutter} |", f"{span.begin_line:>{len(gutter)}} | {shown}"]
+    start = max(0, span.begin_column - 1)
+    length = len(shown.rstrip())
+    if span.end_line not in (-1, span.begin_line):
+        end = length
+    else:
+        end = span.end_column - 1 if span.end_column > span.begin_column else start + 1
+    if len(shown) > SNIPPET_WIDTH:
+        first = max(0, min(start - SNIPPET_WIDTH // 4, len(shown) - SNIPPET_WIDTH))
+        last = first + SNIPPET_WIDTH
+        before, after = ("..." if first else ""), ("..." if last < len(shown) else "")
+        shown = before + shown[first:last] + after
+        start, end = start - first + len(before), min(end, last) - first + len(before)
+    lines = [f"{gutter} |", f"{span.begin_line:>{len(gutter)}} | {shown}".rstrip()]
     if span.begin_column > 0:
-        start = span.begin_column - 1
-        same_line = span.end_line in (-1, span.begin_line)
-        end = span.end_column - 1 if same_line and span.end_column > span.begin_column else len(shown.rstrip())
-        if not same_line or span.end_column <= 0:
-            end = max(len(shown.rstrip()), start + 1) if not same_line else start + 1
         lines.append(f"{gutter} | {' ' * start}{'^' * max(1, end - start)}{' ' + label if label else ''}")
     return lines
 

@@ -76,7 +76,7 @@ def _array(tree: Any) -> Any:
 
 
 def _fill(tree: Any) -> tuple[str, dict[str, float]]:
-    name, *given = [str(c) if not hasattr(c, "children") else c for c in tree.children]
+    name, given = str(tree.children[0]), tree.children[1:]
     known = FILLS.get(name)
     if known is None:
         close = did_you_mean(name, list(FILLS))

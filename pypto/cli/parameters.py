@@ -46,9 +46,10 @@ def order_arguments(program: Program | Function, entry: str | None, given: dict[
 def _known_sizes(function: Function, given: dict[str, Any]) -> dict[Var, int]:
     sizes: dict[Var, int] = {}
     for param in function.params:
-        value = given.get(param.name_hint)
+        value: Any = given.get(param.name_hint)
         if isinstance(param.type, TensorType) and isinstance(value, np.ndarray):
-            for dim, size in zip(param.type.shape, value.shape, strict=False):
+            shape: tuple[int, ...] = value.shape
+            for dim, size in zip(param.type.shape, shape, strict=False):
                 if isinstance(dim, Var):
                     sizes[dim] = size
     return sizes

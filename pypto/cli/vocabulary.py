@@ -90,6 +90,6 @@ def list_passes() -> None:
         factory = get_pass(name)
         fields = dataclasses.fields(factory) if isinstance(factory, type) and dataclasses.is_dataclass(factory) else ()
         options = ", ".join(f"{f.name}={f.default}" for f in fields)
-        summary = factory.summary() if isinstance(factory, type) and hasattr(factory, "summary") else (factory.__doc__ or "")
+        summary = " ".join(str(factory.__doc__ or "").split("\n\n")[0].split())
         rows.append([name, camel_name(name), options, summary.split(". ")[0].rstrip(".") + "."])
     table(["pass", "name", "options", "what it does"], rows)

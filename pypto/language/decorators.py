@@ -58,7 +58,11 @@ def function(
         "external_source": external_source,
     }
     if func is None:
-        return lambda later: _read_function(later, options, calling_frame(1))
+
+        def decorate(later: Any) -> Any:
+            return _read_function(later, options, calling_frame(1))
+
+        return decorate
     return _read_function(func, options, calling_frame(1))
 
 
@@ -91,7 +95,11 @@ def program(cls: Any = None, *, strict_ssa: bool = False) -> Any:
         pypto.parser.errors.ParserError: anything that is wrong with the class, with its place.
     """
     if cls is None:
-        return lambda later: _read_program(later, strict_ssa, calling_frame(1))
+
+        def decorate(later: Any) -> ir.Program:
+            return _read_program(later, strict_ssa, calling_frame(1))
+
+        return decorate
     return _read_program(cls, strict_ssa, calling_frame(1))
 
 

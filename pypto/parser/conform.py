@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from pypto.diagnostics import Error
 from pypto.ir.dtypes import DataType
-from pypto.ir.expr import Call, Cast, ConstFloat, ConstInt, Expr, IterArg, MakeTuple
+from pypto.ir.expr import Call, Cast, ConstFloat, ConstInt, Expr, IterArg, Submit
 from pypto.ir.types import ArrayType, DistributedTensorType, ScalarType, ShapedType, TensorType, TileType, TupleType, Type, UnknownType
 from pypto.parser.errors import ParserError, ParserTypeError
 from pypto.parser.reader import Reader
@@ -25,7 +25,7 @@ def conform(reader: Reader, value: Expr, wanted: Annotated, value_node: Any, nod
     if isinstance(given, ScalarType) and isinstance(type_, ScalarType):
         return _scalar(reader, value, type_.dtype, given.dtype, value_node, node)
     if isinstance(type_, UnknownType):
-        if isinstance(value, Call):
+        if isinstance(value, Call | Submit):
             return value.replace(type=given)
         raise _mismatch(reader, type_, given, value_node)
     if isinstance(type_, ShapedType) and isinstance(given, ShapedType):
@@ -160,8 +160,4 @@ def _tuple(reader: Reader, value: Expr, type_: TupleType, given: TupleType, node
         why = disagreement(left, right)
         if why is not None and not isinstance(left, UnknownType):
             raise _mismatch(reader, type_, given, node, f": element {at} is {reader.type_text(left)}, not {reader.type_text(right)}")
-    if isinstance(value, Call):
-        return value.replace(type=given)
-    if isinstance(value, MakeTuple):
-        return value
-    return value
+    return value.replace(type=given) if isinstance(value, Call | Submit) else value

@@ -151,8 +151,8 @@ def _unwrapped(error: Exception) -> BaseException | None:
 def _results(function: Function, value: Any, bound: Bound) -> Any:
     statement = last_return(function.body)
     names = [v.name_hint if isinstance(v, Var) else None for v in statement.value] if statement is not None else []
-    several = isinstance(value, tuple) and len(names) != 1
-    values = list[Any](value) if several else [value]
+    several = type(value) is tuple and len(names) != 1
+    values = _listed(value, several)
     types: list[Any] = [v.type for v in statement.value] if statement is not None else []
     for param, _, tracked in bound.outputs:
         _check_poison(function, tracked, param.type, param.name_hint, statement, bound, "the output")
@@ -161,6 +161,10 @@ def _results(function: Function, value: Any, bound: Bound) -> Any:
         for i, v in enumerate(values)
     ]
     return tuple(made) if several else made[0]
+
+
+def _listed(value: Any, several: bool) -> list[Any]:
+    return [*value] if several else [value]
 
 
 def _result(function: Function, value: Any, type_: Type | None, name: str | None, statement: Any, bound: Bound) -> Any:

@@ -196,7 +196,9 @@ def restricted(value: Any, valid: tuple[int, ...]) -> Any:
         return value
     outside = outside_valid(data.shape, valid)
     mask: Any = poison_of(value)
-    return Tracked(data, outside if mask is None else np.logical_or(outside, mask))
+    if mask is not None:
+        np.logical_or(outside, mask, out=outside)
+    return Tracked(data, outside)
 
 
 def valid_part(array: Array, valid: tuple[int, ...]) -> Array:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pypto.diagnostics import Error, VerificationError
 from pypto.ir.function import Program
-from pypto.passes import Pass, PassInstrument
+from pypto.passes.base import Pass
+from pypto.passes.instruments import PassInstrument
 from pypto.testing.meaning import Inputs, assert_same_meaning
 from pypto.testing.roundtrip import assert_roundtrip
 

@@ -135,7 +135,9 @@ def test_integer_products_with_poison_are_poison_throughout() -> None:
     node = call("tile.matmul", left, right)
     mask = np.zeros((4, 8), np.bool_)
     mask[0, 0] = True
-    result = operator_for(node, node.op, False, False).apply(None, Tracked(np.ones((4, 8), np.int8), mask), np.ones((8, 16), np.int8))
+    result = operator_for(node, node.op, False, False).apply(
+        None, Tracked(np.ones((4, 8), np.int8), mask), np.ones((8, 16), np.int8)
+    )
     assert result.dtype == np.int32
     assert (result.data == 8).all()
     assert result.poison.all()
