@@ -45,10 +45,11 @@ def table(headers: list[str], rows: list[list[str]]) -> None:
     """Print rows in aligned columns."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    made = Table(*headers, box=box.SIMPLE_HEAD, pad_edge=False)
+    made = Table(*headers, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for row in rows:
-        made.add_row(*row)
+        made.add_row(*map(Text, row))  # as text: brackets are no markup
     out = console()
     if not sys.stdout.isatty():
         out.width = 400

@@ -159,7 +159,7 @@ def warn_caller(message: str) -> None:
     """Give a UserWarning at the line of the program that called into this package, however deep the call is."""
     import sys
 
-    depth, frame = 1, sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    depth, frame = 2, sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] == "pypto":
         frame = frame.f_back
         depth += 1

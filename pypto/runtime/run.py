@@ -60,7 +60,8 @@ def run(
         report: also give a :class:`Report`, as ``(results, report)``.
 
     Returns:
-        The result of the entry function: one array (or number), a tuple of them, or None. A returned ``Out`` array is the very object given.
+        The result of the entry function: one array (or number), a tuple of them, or None. A returned ``Out`` array is the very object
+        that was given.
 
     Raises:
         ArgumentError: the arguments do not fit the parameters, or there is no one entry function.

@@ -237,7 +237,7 @@ class PoisonScalar:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any(is_array(plain(x)) for x in inputs):
             result = ufunc(*[plain(x) for x in inputs])
-            return Tracked(result, np.ones(result.shape, np.bool_))
+            return Tracked(result, np.ones(shape_of(result), np.bool_))
         return self
 
 

@@ -133,6 +133,7 @@ def test_ops_and_passes() -> None:
     assert "did you mean 'tile.load'?" in unknown.stderr
     assert "tile.add" in pypto("ops").stdout
     listed = pypto("passes").stdout
+    assert "[product of the leading ones, last]" in listed
     assert listed.index("convert_to_ssa") < listed.index("convert_tensor_to_tile_ops") < listed.index("lower_composite_ops")
 
 

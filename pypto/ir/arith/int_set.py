@@ -106,7 +106,7 @@ class IntSetAnalyzer:
             if kind in NEGATED and isinstance(cond, BinaryExpr):
                 kind = kind if truth else NEGATED[kind]
                 self._learn(kind, cond.left, cond.right)
-                self._learn(_MIRRORED.get(kind, kind), cond.right, cond.left)
+                self._learn(_MIRRORED[kind] if kind in _MIRRORED else kind, cond.right, cond.left)
 
         def undo() -> None:
             self._sets = before

@@ -8,7 +8,7 @@ from pypto.ir.arith.const_int_bound import ConstIntBoundAnalyzer, Interval, add_
 from pypto.ir.arith.integers import fits, is_wide
 from pypto.ir.arith.values import ValueNumbers
 from pypto.ir.dtypes import DataType
-from pypto.ir.expr import Add, ConstInt, Expr, Mul, Neg, Sub, Var
+from pypto.ir.expr import Add, BinaryExpr, ConstInt, Expr, Mul, Neg, Sub, UnaryExpr, Var
 from pypto.ir.span import Span
 from pypto.ir.types import ScalarType
 
@@ -117,15 +117,19 @@ def _multiple(item: tuple[Expr, int], limit: DataType, dtype: DataType, span: Sp
 def is_linear_node(node: Expr, dtype: DataType) -> bool:
     """True for a sum, difference, negation or constant multiple in the arithmetic of ``dtype``."""
     kind = type(node)
-    if kind is Add or kind is Sub or kind is Neg:
-        pass
-    elif kind is Mul:
-        if type(node.left) is not ConstInt and type(node.right) is not ConstInt:  # type: ignore[attr-defined]
+    if kind is Mul:
+        assert isinstance(node, Mul)
+        if type(node.left) is not ConstInt and type(node.right) is not ConstInt:
             return False
-    else:
+    elif kind is not Add and kind is not Sub and kind is not Neg:
         return False
-    own: DataType = node.type.dtype  # type: ignore[attr-defined]
+    own = dtype_of(node)
     return own is dtype or (is_wide(own) and is_wide(dtype))
+
+
+def dtype_of(expr: Expr) -> DataType:
+    """The element type of a scalar; BOOL, which is no integer, for anything else."""
+    return expr.type.dtype if isinstance(expr.type, ScalarType) else DataType.BOOL
 
 
 class Region:
@@ -135,7 +139,7 @@ class Region:
 
     def __init__(self, root: Expr, resolve: Callable[[Expr], Expr]) -> None:
         self.root = root
-        self.dtype: DataType = root.type.dtype  # type: ignore[attr-defined]
+        self.dtype = dtype_of(root)
         self.order: list[Expr] = []
         self.atoms: list[Expr] = []
         seen: set[int] = set()
@@ -165,9 +169,9 @@ class Region:
 
 def linear_operands(node: Expr) -> tuple[Expr, ...]:
     """The operands of a linear node."""
-    if type(node) is Neg:
-        return (node.operand,)  # type: ignore[attr-defined]
-    return (node.left, node.right)  # type: ignore[attr-defined]
+    if isinstance(node, BinaryExpr):
+        return node.left, node.right
+    return (node.operand,) if isinstance(node, UnaryExpr) else ()
 
 
 class Sum:
@@ -176,7 +180,7 @@ class Sum:
     __slots__ = ("cost", "keep", "linear", "region")
 
     def __init__(self, root: Expr, numbers: ValueNumbers, resolve: Callable[[Expr], Expr]) -> None:
-        if not is_linear_node(root, root.type.dtype):  # type: ignore[attr-defined]
+        if not is_linear_node(root, dtype_of(root)):
             root = resolve(root)
         region = self.region = Region(root, resolve)
         weight: dict[int, int] = {id(root): 1}
@@ -199,13 +203,11 @@ class Sum:
         for node in reversed(region.order):
             amount, times = weight[id(node)], count[id(node)]
             self.cost += times * NODE_COST
-            kind = type(node)
-            if kind is Neg:
-                give(node.operand, -amount, times)  # type: ignore[attr-defined]
+            if isinstance(node, Neg):
+                give(node.operand, -amount, times)
                 continue
-            left: Expr = node.left  # type: ignore[attr-defined]
-            right: Expr = node.right  # type: ignore[attr-defined]
-            if kind is Mul:
+            left, right = linear_operands(node)
+            if type(node) is Mul:
                 if type(left) is ConstInt:
                     left, right = right, left
                 assert isinstance(right, ConstInt)
@@ -213,7 +215,7 @@ class Sum:
                 give(left, amount * right.value, times)
             else:
                 give(left, amount, times)
-                give(right, amount if kind is Add else -amount, times)
+                give(right, amount if type(node) is Add else -amount, times)
         if not region.order:
             pending[id(region.atoms[0])] = (region.atoms[0], 1, 1)
         # in the order in which they are written

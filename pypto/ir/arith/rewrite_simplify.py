@@ -12,7 +12,7 @@ from pypto.diagnostics import InternalError
 from pypto.ir.arith import rules
 from pypto.ir.arith.const_int_bound import ConstIntBoundAnalyzer
 from pypto.ir.arith.known import Knowledge
-from pypto.ir.arith.linear import Linear, Sum, is_linear_node, linear_operands
+from pypto.ir.arith.linear import Linear, Sum, dtype_of, is_linear_node, linear_operands
 from pypto.ir.arith.modular_set import ModularSetAnalyzer
 from pypto.ir.arith.values import ValueNumbers, operands
 from pypto.ir.expr import (
@@ -198,7 +198,7 @@ class Simplifier:
 
     def _settled(self, built: Expr) -> Expr:
         # what recombination brought in may be a new division or remainder, simplified on its own
-        if is_linear_node(built, built.type.dtype):  # type: ignore[attr-defined]
+        if is_linear_node(built, dtype_of(built)):
             fresh = [child for child in self._below(built) if id(child) not in self._memo]
             if not fresh:
                 return built
@@ -206,7 +206,7 @@ class Simplifier:
 
     def _copied(self, root: Expr) -> Expr:
         """The same linear nodes over simplified terms; the same object when no term changed."""
-        dtype = root.type.dtype  # type: ignore[attr-defined]
+        dtype = dtype_of(root)
         new: dict[int, Expr] = {}
         stack: list[tuple[Expr, bool]] = [(root, False)]
         while stack:
@@ -216,7 +216,7 @@ class Simplifier:
                 if all(a is b for a, b in zip(parts, linear_operands(node), strict=True)):
                     new[id(node)] = node
                 else:
-                    new[id(node)] = type(node)(*parts, node.type.dtype, node.span)  # type: ignore[call-arg, attr-defined]
+                    new[id(node)] = type(node)(*parts, dtype_of(node), node.span)  # type: ignore[call-arg]
                 continue
             if id(node) in new:
                 continue

@@ -174,25 +174,19 @@ class _Checker:
             self.statement(body)
 
 
-def _scope_results(stmt: ScopeStmt) -> set[Expr]:
+def _scope_results(stmt: ScopeStmt) -> set[Var]:
     value = stmt.attrs.get(SCOPE_RESULT)
     return {value} if isinstance(value, Var) else set()
 
 
 def _surely_runs(stmt: ForStmt) -> bool:
-    bounds = (stmt.start, stmt.stop, stmt.step)
-    if not all(isinstance(bound, ConstInt) for bound in bounds):
+    start, stop, step = stmt.start, stmt.stop, stmt.step
+    if not (isinstance(start, ConstInt) and isinstance(stop, ConstInt) and isinstance(step, ConstInt)):
         return False
-    start, stop, step = (bound.value for bound in bounds)  # type: ignore[attr-defined]
-    if step == 0 or len(range(start, stop, step)) == 0:
+    if step.value == 0 or len(range(start.value, stop.value, step.value)) == 0:
         return False
     return not any(isinstance(inner, BreakStmt | ContinueStmt) for inner in statements(stmt.body))
 
 
 def _attribute_exprs(function: Function) -> list[Expr]:
-    return [*held_attributes(function)]
-
-
-def held_attributes(function: Function) -> list[Expr]:
-    """The expressions in the attributes of a function."""
     return [value for value in function.attrs.values() if isinstance(value, Expr)]

@@ -33,11 +33,11 @@ class _Pruner:
         self.function = function
         self.assigned: dict[Var, AssignStmt] = {}
         self.merged: dict[Var, tuple[Merge, int]] = {}
-        self.yields: dict[Stmt, list[YieldStmt]] = {}
-        self.slots: defaultdict[Stmt, set[int]] = defaultdict(set)
+        self.yields: dict[Merge, list[YieldStmt]] = {}
+        self.slots: defaultdict[Merge, set[int]] = defaultdict(set)
         self.live: set[Var] = set()
         self.dead: set[Stmt] = set()
-        self.dropped: defaultdict[Stmt, set[int]] = defaultdict(set)
+        self.dropped: defaultdict[Merge, set[int]] = defaultdict(set)
 
     def run(self) -> Function:
         function = self.function
@@ -94,15 +94,13 @@ class _Pruner:
 
     def mark(self, stmts: Sequence[Stmt]) -> None:
         """Mark what the rest of the function uses, and what that uses in turn."""
-        owner = {last: merge for merge, found in self.yields.items() for last in found}
+        owner: dict[Stmt, Merge] = {last: merge for merge, found in self.yields.items() for last in found}
         used: set[Var] = set()
         for stmt in stmts:
             if isinstance(stmt, AssignStmt) and self.assigned.get(stmt.var) is stmt:
                 continue
-            if stmt in owner:
-                slots = self.slots[owner[stmt]]  # type: ignore[index]
-                values: Sequence[Expr] = stmt.value  # type: ignore[attr-defined]
-                stmt = YieldStmt(_without(values, slots), stmt.span)
+            if isinstance(stmt, YieldStmt) and stmt in owner:
+                stmt = YieldStmt(_without(stmt.value, self.slots[owner[stmt]]), stmt.span)
             elif isinstance(stmt, ForStmt | WhileStmt) and self.slots.get(stmt):
                 stmt = stmt.replace(iter_args=_without(stmt.iter_args, self.slots[stmt]))
             add_uses(stmt, used)
@@ -140,13 +138,16 @@ class _Pruner:
 
     def shrunk(self, stmt: Stmt) -> Stmt:
         """A branch or loop without its dropped results; the bodies are left to :meth:`rebuilt`."""
-        gone = self.dropped.get(stmt)
-        if not gone:
+        gone = self.gone(stmt)
+        if not gone or not isinstance(stmt, IfStmt | ForStmt | WhileStmt):
             return stmt
-        changes: dict[str, Any] = {"return_vars": _without(stmt.return_vars, gone)}  # type: ignore[attr-defined]
+        changes: dict[str, Any] = {"return_vars": _without(stmt.return_vars, gone)}
         if not isinstance(stmt, IfStmt):
-            changes["iter_args"] = _without(stmt.iter_args, gone)  # type: ignore[attr-defined]
+            changes["iter_args"] = _without(stmt.iter_args, gone)
         return stmt.replace(**changes)
+
+    def gone(self, stmt: Stmt) -> set[int]:
+        return self.dropped.get(stmt, set()) if isinstance(stmt, IfStmt | ForStmt | WhileStmt) else set()
 
     def rebuilt(self, stmt: Stmt) -> Stmt:
         if stmt in self.dead:
@@ -157,7 +158,7 @@ class _Pruner:
                 return stmt
             return fold(out, stmt.trailing_comments, stmt.span)
         new = self.shrunk(stmt)
-        gone = self.dropped.get(stmt, set())
+        gone = self.gone(stmt)
         changes: dict[str, Any] = {}
         for name in ("then_body", "else_body", "body"):
             body = getattr(stmt, name, None)

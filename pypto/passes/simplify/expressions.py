@@ -116,8 +116,7 @@ class Folder:
             if isinstance(value, Expr):
                 new = self.expr(value)
             elif isinstance(value, list) and value and isinstance(value[0], Var):
-                items: list[Var] = value
-                new = change_all(items, self._variable)
+                new = change_all(value, self._variable)  # pyright: ignore[reportUnknownArgumentType]
             if new is not value:
                 changed = dict(attrs) if changed is None else changed
                 changed[key] = new
