@@ -43,14 +43,17 @@ def show_error(error: Error | InternalError) -> None:
 
 def table(headers: list[str], rows: list[list[str]]) -> None:
     """Print rows in aligned columns."""
+    if not sys.stdout.isatty():
+        widths = [max(len(row[at]) for row in (headers, *rows)) for at in range(len(headers))]
+        for row in (headers, *rows):
+            padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+            sys.stdout.write("  ".join(padded).rstrip() + "\n")
+        return
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(*headers, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    made = Table(*headers, box=box.SIMPLE_HEAD, pad_edge=False)
     for row in rows:
-        made.add_row(*map(Text, row))  # as text: brackets are no markup
-    out = console()
-    if not sys.stdout.isatty():
-        out.width = 400
-    out.print(made)
+        made.add_row(*[Text(cell) for cell in row])
+    console().print(made)

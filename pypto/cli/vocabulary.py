@@ -9,9 +9,8 @@ import click
 from pypto.cli.loading import LoadError
 from pypto.cli.output import table
 from pypto.diagnostics import did_you_mean
-from pypto.ir.enums import ArgEffect
-from pypto.ir.op import declared_ops
-from pypto.ops.declare import Declaration, Kind, public_name
+from pypto.ops.declare import public_name
+from pypto.ops.reference import documented_ops, notes, parameter_rows, summary
 from pypto.ops.vocabulary import Unified, all_paths, lookup
 from pypto.passes import pass_names
 from pypto.passes.registry import camel_name, get_pass
@@ -19,11 +18,7 @@ from pypto.passes.registry import camel_name, get_pass
 
 def list_operators() -> None:
     """Every operator with the first sentence of its documentation."""
-    rows = [
-        [public_name(op), op.doc.split(". ")[0].rstrip(".") + "."]
-        for op in declared_ops()
-        if isinstance(op, Declaration) and not op.internal_only
-    ]
+    rows = [[public_name(op), summary(op)] for op in documented_ops()]
     table(["operator", "what it does"], rows)
     click.echo(f"{len(rows)} operators; 'pypto ops NAME' documents one")
 
@@ -37,50 +32,30 @@ def show_operator(name: str) -> None:
     path = name.removeprefix("pl.")
     entry = lookup(path)
     if entry is None:
-        close = did_you_mean(path, all_paths())
-        raise LoadError(f"there is no operator {name!r}", hint=f"did you mean {close!r}?" if close else "'pypto ops' lists all")
+        raise LoadError(f"there is no operator {name!r}", hint=_nearest(path))
     if isinstance(entry, Unified):
-        click.echo(f"{entry.spelling()}\n\nOne spelling for several operators; the first operand decides:")
+        click.echo(f"{entry.spelling()}\n\nOne spelling for several operators; the first operand decides:\n")
         for choice in entry.choices.values():
             click.echo(f"  {choice.spelling()}")
         entry = next(iter(entry.choices.values()))
-        click.echo("")
+        click.echo(f"\n{public_name(entry)}:\n")
     else:
         click.echo(f"{entry.spelling()}\n")
     click.echo(entry.doc + "\n")
-    rows = [[p.name, _accepts(p.kind, p.enum), _default(entry, p.name), p.doc] for p in entry.params]
+    rows = [list(row) for row in parameter_rows(entry)]
     if rows:
         table(["parameter", "takes", "default", ""], rows)
-    _facts(entry)
+    for note in notes(entry):
+        click.echo(note)
 
 
-def _accepts(kind: Kind, enum: type | None) -> str:
-    return enum.__name__ if enum is not None else kind.value
-
-
-def _default(declaration: Declaration, name: str) -> str:
-    param = declaration.params[declaration.param_index[name]]
-    if param.required:
-        return "required"
-    if param.same_as is not None:
-        return f"same as {param.same_as}"
-    return "-" if param.default is None else getattr(param.default, "name", repr(param.default))
-
-
-def _facts(declaration: Declaration) -> None:
-    effects = [
-        f"{p.name} ({'written' if effect is ArgEffect.Write else 'read and written'})"
-        for at, p in enumerate(declaration.operand_params)
-        if (effect := declaration.arg_effect(at)) in (ArgEffect.Write, ArgEffect.ReadWrite)
-    ]
-    if effects:
-        click.echo(f"writes: {', '.join(effects)}")
-    if declaration.alias:
-        click.echo(f"the result is {declaration.alias!r} itself")
-    if declaration.composite:
-        click.echo("composite: LowerCompositeOps replaces it by primitive operators")
-    if declaration.hardware_only:
-        click.echo("hardware only: it cannot be run here")
+def _nearest(path: str) -> str:
+    """The spelling most like ``path``; one in another namespace when the last component is exactly that."""
+    spellings = all_paths()
+    leaf = path.rpartition(".")[2]
+    same = [s for s in spellings if s.rpartition(".")[2] == leaf]
+    close = same[0] if same else did_you_mean(path, spellings)
+    return f"did you mean {close!r}?" if close else "'pypto ops' lists all"
 
 
 def list_passes() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +53,7 @@ class Op:
         return []
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Op) and other.name == self.name and other.is_function == self.is_function
-        )
+        return self is other or (isinstance(other, Op) and other.name == self.name and other.is_function == self.is_function)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -80,6 +78,8 @@ class DeclaredOp(Op):
     __slots__ = ()
     internal_only: bool = False
     tile_form: str | None = None
+    relabels: bool = False
+    result_forms: Callable[[Type], Sequence[Type]] | None = None
 
     @property
     def alias_index(self) -> int | None:

@@ -55,7 +55,7 @@ def binary(
     doc: str,
     *,
     params: Sequence[Param],
-    rule: Rule = combine(),
+    rule: Rule | None = None,
     lanes: Lanes = Lanes.ELEMENTWISE,
     short: bool = True,
     scalar_variant: str | None = None,
@@ -67,7 +67,7 @@ def binary(
     op(
         name,
         params=params,
-        result=rule,
+        result=_PAIR if rule is None else rule,
         meaning=meaning,
         lanes=lanes,
         doc=doc,
@@ -155,10 +155,10 @@ def _partial_rule(declaration: Declaration, args: Sequence[Expr], kwargs: Keywor
     one, other = shaped(args[0]), shaped(args[1])
     dims, _ = broadcast(declaration, args[:2])
     if len(one.shape) != len(other.shape):
-        raise OperandError(f"{declaration.name} takes two operands of one rank, got {describe_type(one)} and {describe_type(other)}", 1)
-    larger = [
-        _larger(a, b, whole) for a, b, whole in zip(one.valid_shape, other.valid_shape, dims, strict=True)
-    ]
+        raise OperandError(
+            f"{declaration.name} takes two operands of one rank, got {describe_type(one)} and {describe_type(other)}", 1
+        )
+    larger = [_larger(a, b, whole) for a, b, whole in zip(one.valid_shape, other.valid_shape, dims, strict=True)]
     return result_like(one, promoted(args[:2]), dims, larger)
 
 
@@ -318,7 +318,13 @@ binary(
     params=[_LHS["tile"], _RHS["tile"], _THIRD],
     rule=combine(3),
 )
-binary("tile.addsc", _sum_of_three, "A tile plus a scalar plus a tile.", params=[_LHS["tile"], _SCALAR, _THIRD], rule=_scalar_and_tile)
+binary(
+    "tile.addsc",
+    _sum_of_three,
+    "A tile plus a scalar plus a tile.",
+    params=[_LHS["tile"], _SCALAR, _THIRD],
+    rule=_scalar_and_tile,
+)
 binary(
     "tile.subsc",
     _difference_and_sum,

@@ -21,7 +21,9 @@ def _pair(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> T
     need_integers(declaration, args[:2])
     one, other = shaped(args[0]), shaped(args[1])
     if not isinstance(one, TileType) and not same_dims(one.shape, other.shape):
-        raise OperandError(f"{declaration.name} takes two tensors of one shape, got {describe_type(one)} and {describe_type(other)}", 1)
+        raise OperandError(
+            f"{declaration.name} takes two tensors of one shape, got {describe_type(one)} and {describe_type(other)}", 1
+        )
     return combined(declaration, args[:2])
 
 
@@ -54,7 +56,12 @@ _OPERATORS: tuple[tuple[str, Meaning, bool, str], ...] = (
     ("or", np.bitwise_or, False, "Bits that either operand has"),
     ("xor", np.bitwise_xor, False, "Bits that one operand has and the other has not"),
     ("shl", np.left_shift, True, "Bits moved up by as many places as the second operand says; zeros move in"),
-    ("shr", np.right_shift, True, "Bits moved down by as many places as the second operand says; the sign of signed elements moves in, else zeros"),
+    (
+        "shr",
+        np.right_shift,
+        True,
+        "Bits moved down by as many places as the second operand says; the sign of signed elements moves in, else zeros",
+    ),
 )
 
 
@@ -64,7 +71,11 @@ def _declare(space: str, leaf: str, meaning: Meaning, shift: bool, doc: str) -> 
     scratch = tile and leaf == "xor"
     lhs = Param("lhs", kind, doc=f"The first {space}.")
     tmp = [Param("tmp", Kind.TILE, doc="Scratch room.")] if scratch else []
-    pair = Param("rhs", Kind.TILE, doc="The second tile.") if tile else Param("rhs", Kind.SHAPED_OR_SCALAR, stamp="lhs", doc="The second tensor, or a scalar.")
+    pair = (
+        Param("rhs", Kind.TILE, doc="The second tile.")
+        if tile
+        else Param("rhs", Kind.SHAPED_OR_SCALAR, stamp="lhs", doc="The second tensor, or a scalar.")
+    )
     for suffix, second, rule in (
         ("", pair, _shifted if shift else _pair),
         ("s", Param("rhs", Kind.SCALAR, stamp="lhs", doc="The scalar."), _shifted_by_scalar if shift else _with_scalar),

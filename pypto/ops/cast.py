@@ -14,9 +14,9 @@ from pypto.ops.region import Array, Keywords
 from pypto.ops.rules import noun, result_like, shaped, with_article
 
 _DOC = (
-    "Each element converted to another type. Float to integer rounds by the mode, saturates and turns NaN into 0; integers wrap around; to a "
-    "float type with fewer digits the mode rounds. Modes: none, rint (to the nearest, halves to even), round (halves away from zero), floor, "
-    "ceil, trunc, odd."
+    "Each element converted to another type. Float to integer rounds by the mode, saturates and turns NaN into 0; integers wrap "
+    "around; to a float type with fewer digits the mode rounds. Modes: none, rint (to the nearest, halves to even), round (halves away "
+    "from zero), floor, ceil, trunc, odd."
 )
 
 
@@ -31,7 +31,9 @@ def _cast_rule(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords)
         raise OperandError(f"{declaration.name} needs 'target_type'", 0)
     if target is first.dtype:
         raise OperandError(
-            f"{declaration.name} to {target.name} changes nothing: it got {with_article(f'{target.name} {noun(args[0])}')}", 0, "leave it out"
+            f"{declaration.name} to {target.name} changes nothing: it got {with_article(f'{target.name} {noun(args[0])}')}",
+            0,
+            "leave it out",
         )
     if DataType.TASK_ID in (target, first.dtype):
         raise OperandError(f"{declaration.name} converts numbers, and TASK_ID is none", 0)

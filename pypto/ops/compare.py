@@ -37,7 +37,12 @@ COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.gr
 """Comparisons by their number ``cmp_type``."""
 _WORDS = ("eq", "ne", "lt", "le", "gt", "ge")
 
-_SIGNED_TWIN = {DataType.UINT8: DataType.INT8, DataType.UINT16: DataType.INT16, DataType.UINT32: DataType.INT32, DataType.UINT64: DataType.INT64}
+_SIGNED_TWIN = {
+    DataType.UINT8: DataType.INT8,
+    DataType.UINT16: DataType.INT16,
+    DataType.UINT32: DataType.INT32,
+    DataType.UINT64: DataType.INT64,
+}
 _SEL_SOURCES = (
     *(DataType.INT8, DataType.UINT8, DataType.INT16, DataType.UINT16, DataType.INT32, DataType.UINT32),
     *(DataType.FP16, DataType.FP32),
@@ -50,7 +55,7 @@ _MASKS = (DataType.UINT8, DataType.INT8, DataType.UINT16, DataType.INT16, DataTy
 
 def packed(lhs: Array, rhs: Any, cmp_type: int) -> Array:
     """A comparison as a packed mask over the valid region of the first operand."""
-    if isinstance(rhs, np.ndarray) and rhs.shape != lhs.shape:
+    if np.shape(rhs) not in ((), lhs.shape):
         lhs, rhs = _common(lhs, rhs)
     return np.packbits(COMPARISONS[cmp_type](lhs, rhs), axis=-1, bitorder="little")
 

@@ -97,12 +97,13 @@ class Param:
     """One parameter of an operator.
 
     ``default`` is MISSING for a required one. ``stored`` keeps a keyword in the call even when it equals its default. ``stamp`` names
-    the operand whose element type a constant scalar takes; or the keyword that holds that type, or it is the type itself, and then the
-    scalar must have it. An operand with an ``enum`` may be written as a member and is stored as its number. ``same_as`` names the operand that stands in when this one is omitted.
-    ``stamp_as`` turns the stamping element type into another one; ``unified`` is the name the parameter has in the bare spelling (``pl.read``)
-    when that differs. ``by_keyword`` prints an operand as ``name=value``; ``keyword_only`` refuses it positionally. ``placeholder`` puts an empty tuple in
-    the place of an omitted operand when a later one is given. ``literal`` asks for a compile-time number. ``single`` takes one integer for a list
-    of one. ``shown_as_number`` prints a member of an enumeration that is stored as a number as that number, not by its name.
+    the operand whose element type a constant scalar takes; or the keyword that holds that type, or it is the type itself, and then
+    the scalar must have it; ``stamp_as`` turns the operand's type into another one first. An operand with an ``enum`` may be written
+    as a member and is stored as its number. ``same_as`` names the operand that stands in when this one is omitted. ``unified`` is the
+    name the parameter has in the bare spelling (``pl.read``) when that differs. ``by_keyword`` prints an operand as ``name=value``;
+    ``keyword_only`` refuses it positionally. ``placeholder`` puts an empty tuple in the place of an omitted operand when a later one
+    is given. ``literal`` asks for a compile-time number. ``single`` takes one integer for a list of one. ``shown_as_number`` prints a
+    member of an enumeration that is stored as a number as that number, not by its name.
     """
 
     name: str
@@ -210,6 +211,7 @@ _OPTIONAL_FACTS: Mapping[str, Any] = {
     "internal_only": False,
     "pure_types": False,
     "promotes": False,
+    "relabels": False,
     "write_channel": None,
     "category": "",
     "static_value": None,
@@ -234,7 +236,6 @@ class Declaration(DeclaredOp):
         "meaning",
         "memory",
         "memory_inputs",
-        "result_forms",
         "min_operands",
         "operand_params",
         "param_index",
@@ -242,9 +243,11 @@ class Declaration(DeclaredOp):
         "promotes",
         "pure_types",
         "reads_when",
-        "required_keywords",
         "reads_writes",
+        "relabels",
+        "required_keywords",
         "result",
+        "result_forms",
         "scalar_variant",
         "scratch",
         "short",
@@ -284,6 +287,7 @@ class Declaration(DeclaredOp):
         self.internal_only: bool = facts.pop("internal_only")
         self.pure_types: bool = facts.pop("pure_types")
         self.promotes: bool = facts.pop("promotes")
+        self.relabels: bool = facts.pop("relabels")
         self.write_channel: WriteChannel | None = facts.pop("write_channel")
         self.result_forms: Callable[[Type], Sequence[Type]] | None = facts.pop("result_forms")
         self.static_value: Callable[[Sequence[Expr]], Expr | None] | None = facts.pop("static_value")
@@ -304,13 +308,9 @@ class Declaration(DeclaredOp):
         touched = (*self.writes, *self.reads_writes, *self.scratch, *self.indices, *self.valid_only, *self.reads_when)
         for what in (*touched, *((self.alias,) if self.alias else ())):
             if what not in names:
-                raise InvalidValueError(
-                    f"operator {self.name!r} declares an effect on {what!r}, which is no parameter of it"
-                )
+                raise InvalidValueError(f"operator {self.name!r} declares an effect on {what!r}, which is no parameter of it")
         if self.meaning is None and not (self.composite or self.hardware_only or self.internal_only):
-            raise InvalidValueError(
-                f"operator {self.name!r} needs a meaning, unless it is composite, internal or hardware-only"
-            )
+            raise InvalidValueError(f"operator {self.name!r} needs a meaning, unless it is composite, internal or hardware-only")
         if self.write_channel is not None and not (self.writes or self.reads_writes):
             raise InvalidValueError(f"operator {self.name!r} names a write channel but writes nothing")
         if not self.doc:
@@ -444,7 +444,8 @@ class Declaration(DeclaredOp):
 
     def _has_scalar_form(self, args: Sequence[Expr]) -> bool:
         return any(
-            p.kind is Kind.SHAPED_OR_SCALAR and type(a.type) is ScalarType for p, a in zip(self.operand_params, args, strict=False)
+            p.kind is Kind.SHAPED_OR_SCALAR and type(a.type) is ScalarType
+            for p, a in zip(self.operand_params, args, strict=False)
         )
 
     def collect(self, bound: Sequence[Any], span: Span = UNKNOWN) -> tuple[list[Expr], dict[str, AttrValue]]:
@@ -462,9 +463,7 @@ class Declaration(DeclaredOp):
                 if param.same_as is not None:
                     value = args[[p.name for p in self.operand_params].index(param.same_as)]
                 elif param.default is MISSING:
-                    raise ArityError(
-                        f"{self.name} needs {param.name!r}", param.name, hint=f"signature: {self.spelling()}"
-                    )
+                    raise ArityError(f"{self.name} needs {param.name!r}", param.name, hint=f"signature: {self.spelling()}")
                 elif param.default is None:
                     pending += 1
                     continue
@@ -530,9 +529,7 @@ class Declaration(DeclaredOp):
                 param = self.keyword_params.get(key)
                 if param is None:
                     if self.keyword_params:
-                        raise InvalidValueError(
-                            f"{self.name} has no keyword {key!r}", hint=f"signature: {self.spelling()}"
-                        )
+                        raise InvalidValueError(f"{self.name} has no keyword {key!r}", hint=f"signature: {self.spelling()}")
                     continue
                 check_keyword(self, param, value)
         for name in self.required_keywords:
@@ -731,17 +728,25 @@ def _kind_hint(declaration: Declaration, arg: Expr) -> str | None:
     return None
 
 
+def kind_text(declaration: Declaration, param: Param) -> str:
+    """What a parameter takes, as people call it: a tile operator's ``Tensor, Tile or Scalar`` is a ``Tile or Scalar``."""
+    text = param.kind.value
+    if param.kind not in _EITHER or declaration.namespace not in ("tile", "tensor"):
+        return text
+    text = text.replace("Tensor, Tile or", "Tile or").replace("Tensor or ", "")
+    return text if declaration.namespace == "tile" else text.replace("Tile", "Tensor")
+
+
 def check_operand_kind(declaration: Declaration, param: Param, arg: Expr, at: int) -> None:
     """Refuse an operand of another kind than the parameter takes, and an entry of an index list that is no integer scalar."""
     wanted = _KIND_TYPES[param.kind]
     other = {"tile": TensorType, "tensor": TileType}.get(declaration.namespace) if param.kind in _EITHER else None
     if not isinstance(arg.type, wanted) or (other is not None and isinstance(arg.type, other)):
-        what = param.kind.value
-        if other is not None:
-            what = what.replace("Tensor, Tile or", "Tile or").replace("Tensor or ", "")
-            what = what if other is TensorType else what.replace("Tile", "Tensor")
+        what = kind_text(declaration, param)
         raise OperandTypeError(
-            f"{declaration.name} takes a {what} as {param.name!r}, got {describe_type(arg.type)}", at, _kind_hint(declaration, arg)
+            f"{declaration.name} takes a {what} as {param.name!r}, got {describe_type(arg.type)}",
+            at,
+            _kind_hint(declaration, arg),
         )
     if param.kind is Kind.TUPLE and isinstance(arg, MakeTuple):
         for element in arg.elements:
@@ -764,7 +769,12 @@ def check_operand_kind(declaration: Declaration, param: Param, arg: Expr, at: in
 def describe_type(type_: Type) -> str:
     """A short name of a type for messages: ``FP32 tile [64, 64]``."""
     dtype: DataType | None = getattr(type_, "dtype", None)
-    names = {TileType: "tile", TensorType: "tensor", DistributedTensorType: "distributed tensor", ScalarType: "scalar"}
+    names: dict[type[Type], str] = {
+        TileType: "tile",
+        TensorType: "tensor",
+        DistributedTensorType: "distributed tensor",
+        ScalarType: "scalar",
+    }
     word = names.get(type(type_), type(type_).__name__)
     if dtype is None:
         return word
@@ -806,7 +816,8 @@ def check_keyword(declaration: Declaration, param: Param, value: AttrValue) -> N
         ok = wanted is None or isinstance(value, wanted)
     if not ok:
         what = param.enum.__name__ if param.enum else param.kind.value
-        raise InvalidTypeError(f"{declaration.name} takes a {what} as {param.name!r}, got {value!r}")
+        article = "an" if what[0] in "aeiouAEIOU" else "a"
+        raise InvalidTypeError(f"{declaration.name} takes {article} {what} as {param.name!r}, got {value!r}")
 
 
 def keyword_value(declaration: Declaration, param: Param, value: Any) -> AttrValue | None:
@@ -818,7 +829,7 @@ def keyword_value(declaration: Declaration, param: Param, value: Any) -> AttrVal
     if value is None and param.default is None:
         return None
     kind = param.kind
-    if isinstance(value, ConstInt | ConstFloat) or type(value).__name__ == "ConstBool":
+    if isinstance(value, ConstInt | ConstFloat | ConstBool):
         value = value.value
     if kind is Kind.ENUM and param.enum is not None:
         enum = param.enum
@@ -866,7 +877,7 @@ def resolve_pad(declaration: Declaration, param: Param, value: Any) -> PadValue:
 _CAST_MODES: Mapping[str | int, int] = {key: int(m) for m in CastMode for key in (m.name, int(m))}
 
 
-def resolve_cast_mode(mode: str | int) -> int:
+def resolve_cast_mode(mode: object) -> int:
     """The number of a rounding mode given by name or number.
 
     Raises:
@@ -908,6 +919,7 @@ def op(
     internal_only: bool = False,
     pure_types: bool = False,
     promotes: bool = False,
+    relabels: bool = False,
     write_channel: WriteChannel | None = None,
     result_forms: Callable[[Type], Sequence[Type]] | None = None,
     category: str = "",
@@ -942,6 +954,7 @@ def op(
         internal_only: only passes create it.
         pure_types: the rule looks at nothing but operand types and keywords, so its results are remembered.
         promotes: operands of another element type are converted to that of the result before the meaning is applied.
+        relabels: the result is the first operand under another type; of the same type it is that operand.
         write_channel: the engine that does the writing.
         static_value: the value of a call where the types of its operands state it, else None; orchestration code takes that value.
         result_forms: types that a pass may give the result instead of the deduced one.
@@ -972,6 +985,7 @@ def op(
         internal_only=internal_only,
         pure_types=pure_types,
         promotes=promotes,
+        relabels=relabels,
         write_channel=write_channel,
         result_forms=result_forms,
         category=category,

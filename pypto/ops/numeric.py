@@ -63,7 +63,8 @@ def numpy_dtype(dtype: DataType) -> np.dtype[Any]:
     name = _EXTENDED.get(dtype)
     if name is None:
         raise InvalidValueError(
-            f"{dtype.name} exists on the hardware only: it has no NumPy form, so it cannot be run here", hint="use FP8E4M3FN or FP8E5M2"
+            f"{dtype.name} exists on the hardware only: it has no NumPy form, so it cannot be run here",
+            hint="use FP8E4M3FN or FP8E5M2",
         )
     import ml_dtypes  # only wanted by programs that use these types
 
@@ -93,7 +94,9 @@ def numpy_scalar(value: Any, dtype: DataType) -> Any:
         return np.bool_(value)
     if dtype.is_float():
         if isinstance(value, int | np.integer):
-            return cast_array(np.asarray([value]), DataType.INT64 if value < 1 << 63 else DataType.UINT64, dtype, CastMode.none)[0]
+            return cast_array(np.asarray([value]), DataType.INT64 if value < 1 << 63 else DataType.UINT64, dtype, CastMode.none)[
+                0
+            ]
         return _from_doubles(np.asarray([value], np.float64), dtype, CastMode.none)[0]
     bits = dtype.get_bit()
     low = int(value) & ((1 << bits) - 1)
@@ -161,7 +164,9 @@ def _integer_to_float(src: DataType, dst: DataType, mode: CastMode) -> Caster:
     narrow = _float_to_float(DataType.FP32, dst, mode)
 
     def convert(x: Array) -> Array:
-        return narrow((x.astype(np.int8) if src.get_bit() < 8 else x).astype(np.float32) if _small(x) else _odd_floats(_doubles(x)))
+        return narrow(
+            (x.astype(np.int8) if src.get_bit() < 8 else x).astype(np.float32) if _small(x) else _odd_floats(_doubles(x))
+        )
 
     return convert
 
@@ -208,7 +213,9 @@ def _float_to_integer(src: DataType, dst: DataType, mode: CastMode) -> Caster:
         """The way for arrays that hold NaN or values out of range."""
         rounded = _ROUND_WHOLE[mode](x)
         below, above = rounded < floats(low), rounded >= floats(2.0 ** (bits - signed))
-        inside = np.where(below | above | np.isnan(rounded), floats(0), rounded).astype(np.int64 if signed or bits < 64 else np.uint64)
+        inside = np.where(below | above | np.isnan(rounded), floats(0), rounded).astype(
+            np.int64 if signed or bits < 64 else np.uint64
+        )
         inside = np.where(below, inside.dtype.type(low), np.where(above, inside.dtype.type(high), inside))
         return inside.astype(np.int8).astype(target) if bits < 8 else inside.astype(target)
 

@@ -63,7 +63,9 @@ def need_dtype(declaration: Declaration, at: int, arg: Expr, dtypes: Dtypes) -> 
     found = element(arg)
     if not any(found is d for d in dtypes):
         raise OperandError(
-            f"{declaration.name} takes {with_article(f'{one_of(dtypes)} {noun(arg)}')}, got {found.name}", at, _cast_hint(found, dtypes)
+            f"{declaration.name} takes {with_article(f'{one_of(dtypes)} {noun(arg)}')}, got {found.name}",
+            at,
+            _cast_hint(found, dtypes),
         )
 
 
@@ -79,7 +81,9 @@ def need_numbers(declaration: Declaration, args: Sequence[Expr]) -> None:
     for at, arg in enumerate(args):
         dtype = element(arg)
         if not dtype.is_int() and not dtype.is_float():
-            raise OperandError(f"{declaration.name} takes integer or floating-point elements, got {dtype.name}", at, _number_hint(dtype))
+            raise OperandError(
+                f"{declaration.name} takes integer or floating-point elements, got {dtype.name}", at, _number_hint(dtype)
+            )
 
 
 def _number_hint(dtype: DataType) -> str | None:
@@ -92,7 +96,9 @@ def need_integers(declaration: Declaration, args: Sequence[Expr]) -> None:
         dtype = element(arg)
         if not dtype.is_int():
             raise OperandError(
-                f"{declaration.name} takes an integer {noun(arg)}, got {dtype.name}", at, "cast it first: pl.cast(..., target_type=pl.INT32)"
+                f"{declaration.name} takes an integer {noun(arg)}, got {dtype.name}",
+                at,
+                "cast it first: pl.cast(..., target_type=pl.INT32)",
             )
 
 
@@ -119,7 +125,8 @@ def need_like(declaration: Declaration, at: int, arg: Expr, first: Expr, name: s
         raise OperandError(f"{declaration.name} takes {name!r} like {describe_type(one)}, got {describe_type(other)}", at)
     if valid and not same_dims(one.valid_shape, other.valid_shape):
         raise OperandError(
-            f"{declaration.name} takes operands with one valid region, got {text_of(one.valid_shape)} and {text_of(other.valid_shape)}", at
+            f"{declaration.name} takes operands with one valid region, got {text_of(one.valid_shape)} and {text_of(other.valid_shape)}",
+            at,
         )
 
 
@@ -177,13 +184,14 @@ def broadcast(declaration: Declaration, args: Sequence[Expr]) -> tuple[list[Expr
                 dim, extent = mine, my_valid
             elif known is None and value is not None:
                 dim = mine
-            elif value is not None and known != value or (value is None and known is None and not _equal(dim, mine)):
+            elif (value is not None and known != value) or (value is None and known is None and not _equal(dim, mine)):
                 raise OperandError(
                     f"{declaration.name} cannot combine the shapes {text_of(types[0].shape)} and {text_of(type_.shape)}: "
                     f"extents must agree from the right, or one of them be 1",
                     at,
                 )
-        assert dim is not None and extent is not None
+        assert dim is not None
+        assert extent is not None
         dims.append(dim)
         valid.append(extent)
     return dims, valid
@@ -314,7 +322,8 @@ def need_mask(declaration: Declaration, at: int, mask: Expr, dims: Sequence[Expr
     columns, width = constant(dims[-1]), constant(shape[-1])
     short = columns is not None and width is not None and width * element(mask).get_bit() < columns
     rows_differ = len(shape) != len(dims) or any(
-        (a := constant(one)) is not None and (b := constant(other)) is not None and a != b for one, other in zip(shape[:-1], dims[:-1], strict=True)
+        (a := constant(one)) is not None and (b := constant(other)) is not None and a != b
+        for one, other in zip(shape[:-1], dims[:-1], strict=True)
     )
     if short or rows_differ:
         raise OperandError(

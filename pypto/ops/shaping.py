@@ -345,6 +345,7 @@ op(
     meaning=view,
     lanes=Lanes.MOVE,
     alias="tensor",
+    relabels=True,
     doc="The same storage seen with another shape, layout or both. A view of a distributed tensor is one of the same window.",
 )
 

@@ -112,7 +112,9 @@ class Unified:
         """
         given = self._bind(positional, named)
         if given[0] is MISSING:
-            raise ArityError(f"pl.{self.leaf} needs {self.params[0].name!r}", self.params[0].name, f"signature: {self.spelling()}")
+            raise ArityError(
+                f"pl.{self.leaf} needs {self.params[0].name!r}", self.params[0].name, f"signature: {self.spelling()}"
+            )
         first = given[0] if isinstance(given[0], Expr) else to_operand(given[0], span)
         if first is None:
             raise OperandTypeError(f"pl.{self.leaf} takes a Tensor or Tile as {self.params[0].name!r}, got {given[0]!r}", 0)
@@ -124,7 +126,9 @@ class Unified:
                     if param.kind is Kind.DTYPE and isinstance(value, DataType):
                         continue
                     what = FORMS[form][1]
-                    raise InvalidTypeError(f"pl.{self.leaf} on a {what} takes no {param.name!r}", hint=f"signature: {chosen.spelling()}")
+                    raise InvalidTypeError(
+                        f"pl.{self.leaf} on a {what} takes no {param.name!r}", hint=f"signature: {chosen.spelling()}"
+                    )
         return chosen, [MISSING if at < 0 else given[at] for at in self._layout[form]]
 
     def build(self, positional: Sequence[Any], named: Mapping[str, Any], span: Span = UNKNOWN) -> Any:
@@ -145,7 +149,9 @@ class Unified:
             has = getattr(built.type, "dtype", None)
             if form not in param.places and isinstance(value, DataType) and value is not has:
                 found = has.name if isinstance(has, DataType) else "none"
-                raise InvalidTypeError(f"pl.{self.leaf} on a {FORMS[form][1]} gives {found}, so {param.name!r} cannot be {value.name}")
+                raise InvalidTypeError(
+                    f"pl.{self.leaf} on a {FORMS[form][1]} gives {found}, so {param.name!r} cannot be {value.name}"
+                )
 
     def _bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         params = self.params

@@ -21,14 +21,14 @@ _made_at = -1
 
 
 def lookup(path: str) -> Entry | None:
-    """What the dotted text after the prefix means: ``add``, ``load``, ``tile.and_``, ``tensor.dim``, ``pld.tensor.put``; None if nothing."""
+    """What the dotted text after the prefix means (``add``, ``tile.and_``, ``tensor.dim``, ``pld.tensor.put``); None if nothing."""
     if _made_at != registry_version():
         _make()
     return _entries.get(path)
 
 
 def names(namespace: str = "") -> list[str]:
-    """The names people may write in a namespace (``""`` for the bare ones, ``tile``, ``pld.tensor`` ...), sorted; internal ones left out."""
+    """The names people may write in a namespace (``""`` the bare ones, ``tile``, ``pld.tensor`` ...), sorted, without internal ones."""
     prefix = f"{namespace}." if namespace else ""
     found = [
         path[len(prefix) :]

@@ -20,7 +20,7 @@ from pypto.runtime.errors import RunError
 
 _serial = count(1).__next__
 _UNITS: WeakValueDictionary[str, CompiledFunction] = WeakValueDictionary()
-_KEPT = 512
+_KEPT = 256
 
 
 class CompiledFunction:

@@ -332,10 +332,10 @@ class FunctionEmitter:
         results = operator.result_types
         dynamic = operator.needs_shapes and any(not _static(t) for t in results)
         partial = [partial_valid(t) for t in results]
-        if not operator.extents_needed and not dynamic and all(p is None for p in partial):
+        if not operator.valid_operands and not dynamic and all(p is None for p in partial):
             return "None"
         mine: list[str] = ["None"] * len(call.args)
-        for at in operator.extents_needed:
+        for at in operator.valid_operands:
             valid = partial_valid(call.args[at].type)
             assert valid is not None
             mine[at] = self._dims(valid)

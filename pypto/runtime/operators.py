@@ -128,7 +128,6 @@ class Operator:
         "_keywords",
         "_meaning",
         "_moved",
-        "_packs",
         "_result_dtypes",
         "_result_numpy",
         "_static_shapes",
@@ -138,7 +137,6 @@ class Operator:
         "apply",
         "declaration",
         "direct",
-        "extents_needed",
         "needs_shapes",
         "result_types",
         "valid_operands",
@@ -172,10 +170,6 @@ class Operator:
         all_valid = declaration.lanes in (Lanes.REDUCE, Lanes.CONTRACT)
         only = set(declaration.valid_only)
         self.valid_operands = [i for i in shaped if (all_valid or names[i] in only) and partial_valid(self._types[i]) is not None]
-        self._packs = declaration.lanes is Lanes.ELEMENTWISE and self._changes_shape(shaped)
-        # an elementwise result of another shape (packed masks) is told by the valid lanes alone
-        bounds = [i for i in shaped[:1] if self._packs and partial_valid(self._types[i]) is not None]
-        self.extents_needed = sorted({*self.valid_operands, *bounds})
         self._result_dtypes = [getattr(t, "dtype", None) for t in self.result_types]
         self._result_numpy = [numpy_dtype(t.dtype) if isinstance(t, ShapedType) else None for t in self.result_types]
         self._static_shapes = [_static_shape(t) for t in self.result_types]
@@ -189,17 +183,6 @@ class Operator:
         self._detach = self._alias is None and bool(shaped) and (written or unstable or from_memory)
         self.direct = None if written or unstable else self._direct()
         self.apply: Apply = self._choose(declaration.lanes, bool(declaration.fresh) and self._is_fresh(call.kwargs))
-
-    def _changes_shape(self, shaped: Sequence[int]) -> bool:
-        operands = [_static_shape(self._types[i]) for i in shaped if i not in self._indices and i in self._tracked]
-        result = _static_shape(self.result_types[0])
-        known = [s for s in operands if s is not None]
-        if result is None or not operands or len(known) != len(operands):
-            return False
-        try:
-            return np.broadcast_shapes(*known) != result
-        except ValueError:
-            return True
 
     def _is_fresh(self, kwargs: Mapping[str, AttrValue]) -> bool:
         fresh = self.declaration.fresh
@@ -425,10 +408,7 @@ class Operator:
         else:
             counted = [operands[i] for i in self._tracked if i not in self._indices]
             joined = joined_mask(counted, _widest(counted))
-            if joined is not None and self._packs:
-                at = self._moved[0]
-                if extents is not None and extents[0][at] is not None:
-                    joined = valid_part(joined, extents[0][at])
+            if joined is not None and joined.shape != shape_of(results[0]):
                 joined = np.full(shape_of(results[0]), bool(joined.any()), np.bool_)
             masks = [joined] * len(results)
         return self._finish(extents, results, masks, operands)

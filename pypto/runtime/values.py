@@ -119,18 +119,21 @@ class Tracked:
 
 
 def joined_mask(inputs: Any, shape: tuple[int, ...]) -> Mask | None:
-    """Poison of an elementwise result: where any input has poison. Shared with an input when nothing has to be combined."""
+    """Poison of an elementwise result: where any input has poison."""
     joined: Any = None
+    combined = False
     for value in inputs:
         if type(value) is Tracked:
             mask = value.poison
             if mask is not None and mask is not joined:
-                joined = mask if joined is None else joined | mask
+                combined = joined is not None
+                joined = joined | mask if combined else mask
         elif type(value) is PoisonScalar:
             return np.ones(shape, np.bool_)
-    if joined is None or joined.shape == shape:
+    if joined is None or (combined and joined.shape == shape):
         return joined
-    return np.broadcast_to(joined, shape)
+    # an input's mask may still change when the input is written
+    return joined.copy() if joined.shape == shape else np.broadcast_to(joined, shape).copy()
 
 
 def plain(value: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+
 from pypto.ir.dtypes import DataType
 from pypto.ir.types import TileType
 from pypto.ops.compare import bits
@@ -16,6 +17,12 @@ from pypto.ops.numeric import numpy_dtype
 from tests.ops.operands import call, declared, run, tensor, tile
 
 FP32, FP16, BF16, INT32 = DataType.FP32, DataType.FP16, DataType.BF16, DataType.INT32
+
+
+def meaning_of(name: str) -> Any:
+    return declared(name).meaning
+
+
 POSITIVE = np.array([0.25, 0.5, 1.0, 2.0, 3.5, 10.0, 1e-3, 77.0])
 SIGNED = np.array([-2.5, -1.0, -0.0, 0.0, 0.5, 3.0, 7.25, -8.0])
 
@@ -38,7 +45,11 @@ FLOATING = [(FP32, 3e-7), (FP16, 2e-3), (BF16, 2e-2)]
 @pytest.mark.parametrize(("dtype", "tolerance"), FLOATING, ids=["fp32", "fp16", "bf16"])
 def test_one_operand(leaf: str, formula: Callable[[float], float], values: Any, dtype: DataType, tolerance: float) -> None:
     for space in ("tile", "tensor"):
-        if f"{space}.{leaf}" == "tensor.relu" or (leaf in ("sin", "cos") and dtype is not FP32) or (leaf == "log" and dtype is BF16):
+        if (
+            f"{space}.{leaf}" == "tensor.relu"
+            or (leaf in ("sin", "cos") and dtype is not FP32)
+            or (leaf == "log" and dtype is BF16)
+        ):
             continue
         x = values.astype(numpy_dtype(dtype))
         made = call(f"{space}.{leaf}", (tile if space == "tile" else tensor)([8], dtype))
@@ -93,17 +104,17 @@ def test_integers_are_exact_and_wrap(leaf: str, kind: Any) -> None:
             short = f"tensor.{leaf}"
         for scalar in (kind(0), kind(-3), kind(5), kind(info.min)):
             with np.errstate(all="ignore"):
-                given = declared(short).meaning(a, scalar)
+                given = meaning_of(short)(a, scalar)
             assert np.asarray(given).tolist() == [_wrap(INTEGER[leaf](int(x), int(scalar)), kind) for x in a], (short, scalar)
 
 
 def test_unsigned_division_and_wrapping() -> None:
     a = np.array([0, 1, 7, 250, 255], np.uint8)
-    assert declared("tile.divs").meaning(a, 2).tolist() == [0, 0, 3, 125, 127]
-    assert declared("tile.divs").meaning(a, 0).tolist() == [0, 0, 0, 0, 0]
-    assert declared("tile.adds").meaning(a, np.uint8(10)).tolist() == [10, 11, 17, 4, 9]
-    assert declared("tile.neg").meaning(a).tolist() == [0, 255, 249, 6, 1]
-    assert declared("tile.abs").meaning(np.array([-128, -1], np.int8)).tolist() == [-128, 1]
+    assert meaning_of("tile.divs")(a, 2).tolist() == [0, 0, 3, 125, 127]
+    assert meaning_of("tile.divs")(a, 0).tolist() == [0, 0, 0, 0, 0]
+    assert meaning_of("tile.adds")(a, np.uint8(10)).tolist() == [10, 11, 17, 4, 9]
+    assert meaning_of("tile.neg")(a).tolist() == [0, 255, 249, 6, 1]
+    assert meaning_of("tile.abs")(np.array([-128, -1], np.int8)).tolist() == [-128, 1]
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), FLOATING, ids=["fp32", "fp16", "bf16"])
@@ -127,14 +138,19 @@ def test_float_arithmetic(dtype: DataType, tolerance: float) -> None:
         assert found.dtype == kind
         expected = [formula(x, y) for x, y in zip(one, two, strict=True)]
         np.testing.assert_allclose(found.astype(np.float64), expected, rtol=tolerance, atol=tolerance / 10)
-    found = run(call("tile.rem", tile([8], FP32), tile([8], FP32), tile([8])), SIGNED.astype(np.float32), -POSITIVE.astype(np.float32), None)
+    found = run(
+        call("tile.rem", tile([8], FP32), tile([8], FP32), tile([8])),
+        SIGNED.astype(np.float32),
+        -POSITIVE.astype(np.float32),
+        None,
+    )
     expected = [x - y * math.floor(x / y) for x, y in zip(SIGNED, -POSITIVE, strict=True)]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_division_by_zero_of_floats_is_that_of_ieee() -> None:
     with np.errstate(all="ignore"):
-        found = declared("tile.div").meaning(np.array([1.0, -1.0, 0.0], np.float32), np.zeros(3, np.float32))
+        found = meaning_of("tile.div")(np.array([1.0, -1.0, 0.0], np.float32), np.zeros(3, np.float32))
     assert found[0] == np.inf
     assert found[1] == -np.inf
     assert np.isnan(found[2])
@@ -143,34 +159,34 @@ def test_division_by_zero_of_floats_is_that_of_ieee() -> None:
 def test_nan_wins_in_maximum() -> None:
     a, b = np.array([np.nan, 1.0], np.float32), np.array([1.0, np.nan], np.float32)
     for leaf in ("maximum", "minimum"):
-        assert np.isnan(declared(f"tile.{leaf}").meaning(a, b)).all()
+        assert np.isnan(meaning_of(f"tile.{leaf}")(a, b)).all()
 
 
 def test_three_operands() -> None:
     a, b, c = np.array([10, 20]), np.array([1, 2]), np.array([100, 200])
-    assert declared("tile.addc").meaning(a, b, c).tolist() == [111, 222]
-    assert declared("tile.subc").meaning(a, b, c).tolist() == [109, 218]
-    assert declared("tile.addsc").meaning(a, 5, c).tolist() == [115, 225]
-    assert declared("tile.subsc").meaning(a, 5, c).tolist() == [105, 215]
+    assert meaning_of("tile.addc")(a, b, c).tolist() == [111, 222]
+    assert meaning_of("tile.subc")(a, b, c).tolist() == [109, 218]
+    assert meaning_of("tile.addsc")(a, 5, c).tolist() == [115, 225]
+    assert meaning_of("tile.subsc")(a, 5, c).tolist() == [105, 215]
 
 
 def test_slopes() -> None:
     x = np.array([-4.0, 0.0, 6.0], np.float32)
-    assert declared("tile.lrelu").meaning(x, np.float32(0.25)).tolist() == [-1.0, 0.0, 6.0]
-    half = declared("tile.lrelu").meaning(x.astype(ml_dtypes.bfloat16), np.float32(0.25))
+    assert meaning_of("tile.lrelu")(x, np.float32(0.25)).tolist() == [-1.0, 0.0, 6.0]
+    half = meaning_of("tile.lrelu")(x.astype(ml_dtypes.bfloat16), np.float32(0.25))
     assert half.dtype == ml_dtypes.bfloat16
-    assert declared("tile.lrelu").meaning(np.array([-7, 7], np.int32), np.float32(0.5)).tolist() == [-3, 7]
+    assert meaning_of("tile.lrelu")(np.array([-7, 7], np.int32), np.float32(0.5)).tolist() == [-3, 7]
     slopes = np.array([0.5, 0.5, 0.5], np.float32)
-    assert declared("tile.prelu").meaning(x, slopes, None).tolist() == [-2.0, 0.0, 6.0]
+    assert meaning_of("tile.prelu")(x, slopes, None).tolist() == [-2.0, 0.0, 6.0]
 
 
 def test_shifts_and_bits() -> None:
     x = np.array([1, -8, 5, 2**30], np.int32)
-    assert declared("tile.shl").meaning(x, np.array([4, 1, 31, 2], np.int32)).tolist() == [16, -16, -(2**31), 0]
-    assert declared("tile.shr").meaning(x, np.array([1, 1, 1, 29], np.int32)).tolist() == [0, -4, 2, 2]
-    assert declared("tensor.shrs").meaning(np.array([2**31], np.uint32), np.uint32(31)).tolist() == [1]
-    assert declared("tile.shls").meaning(x, 40).tolist() == [0, 0, 0, 0]
-    assert declared("tile.not").meaning(np.array([0, 1, 0xFF00], np.uint16)).tolist() == [0xFFFF, 0xFFFE, 0x00FF]
+    assert meaning_of("tile.shl")(x, np.array([4, 1, 31, 2], np.int32)).tolist() == [16, -16, -(2**31), 0]
+    assert meaning_of("tile.shr")(x, np.array([1, 1, 1, 29], np.int32)).tolist() == [0, -4, 2, 2]
+    assert meaning_of("tensor.shrs")(np.array([2**31], np.uint32), np.uint32(31)).tolist() == [1]
+    assert meaning_of("tile.shls")(x, 40).tolist() == [0, 0, 0, 0]
+    assert meaning_of("tile.not")(np.array([0, 1, 0xFF00], np.uint16)).tolist() == [0xFFFF, 0xFFFE, 0x00FF]
 
 
 COMPARE: list[Callable[[float, float], bool]] = [
@@ -204,7 +220,7 @@ def test_comparisons(number: int) -> None:
 
 def test_a_comparison_of_regions_of_different_extents() -> None:
     a, b = np.arange(8, dtype=np.float32).reshape(2, 4), np.full((3, 8), 3, np.float32)
-    meaning = declared("tile.cmp").meaning
+    meaning = meaning_of("tile.cmp")
     assert meaning(a, b, cmp_type=2).tolist() == [[0b0111], [0]]
     assert meaning(a, np.array([3.0], np.float32), cmp_type=2).tolist() == [[0b0111], [0]]
 
@@ -221,20 +237,22 @@ def test_selection() -> None:
     wide = np.zeros((4, 4), np.uint8)
     wide[:, :3] = mask
     for kind in (np.uint16, np.uint32, np.int32):
-        assert declared("tile.sel").meaning(wide.view(kind), one, other, None).tolist() == expected
+        assert meaning_of("tile.sel")(wide.view(kind), one, other, None).tolist() == expected
     with_scalar = run(call("tile.sels", tile([4, 32], DataType.UINT8), tile([4, 21]), tile([4, 21]), -1.0), mask, one, None)
-    assert with_scalar.tolist() == [[x if c else -1.0 for c, x in zip(*rows, strict=True)] for rows in zip(chosen, one, strict=True)]
-    unsigned = declared("tile.sels").meaning(np.array([[1]], np.uint8), np.array([[7, 8]], np.uint16), None, -1)
+    assert with_scalar.tolist() == [
+        [x if c else -1.0 for c, x in zip(*rows, strict=True)] for rows in zip(chosen, one, strict=True)
+    ]
+    unsigned = meaning_of("tile.sels")(np.array([[1]], np.uint8), np.array([[7, 8]], np.uint16), None, -1)
     assert unsigned.tolist() == [[7, 65535]]
 
 
 def test_partial_operands() -> None:
     whole, part = np.arange(6, dtype=np.float32).reshape(2, 3), np.full((1, 2), 10, np.float32)
-    assert declared("tile.part_add").meaning(whole, part).tolist() == [[10, 11, 2], [3, 4, 5]]
-    assert declared("tile.part_add").meaning(part, whole).tolist() == [[10, 11, 2], [3, 4, 5]]
-    assert declared("tile.part_max").meaning(whole, whole).tolist() == whole.tolist()
-    assert declared("tensor.part_mul").meaning(whole, part).tolist() == [[0, 10, 2], [3, 4, 5]]
-    assert declared("tensor.part_min").meaning(whole, part).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert meaning_of("tile.part_add")(whole, part).tolist() == [[10, 11, 2], [3, 4, 5]]
+    assert meaning_of("tile.part_add")(part, whole).tolist() == [[10, 11, 2], [3, 4, 5]]
+    assert meaning_of("tile.part_max")(whole, whole).tolist() == whole.tolist()
+    assert meaning_of("tensor.part_mul")(whole, part).tolist() == [[0, 10, 2], [3, 4, 5]]
+    assert meaning_of("tensor.part_min")(whole, part).tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 def test_casts_follow_the_mode() -> None:
@@ -256,8 +274,26 @@ def test_casts_follow_the_mode() -> None:
 
 
 def test_single_functions_of_numpy_are_the_meaning_itself() -> None:
-    for name in ("add", "adds", "sub", "mul", "muls", "maximum", "maximums", "exp", "sqrt", "neg", "abs", "sin", "cos", "and", "shl", "not", "fmod"):
-        assert isinstance(declared(f"tile.{name}").meaning, np.ufunc), name
+    for name in (
+        "add",
+        "adds",
+        "sub",
+        "mul",
+        "muls",
+        "maximum",
+        "maximums",
+        "exp",
+        "sqrt",
+        "neg",
+        "abs",
+        "sin",
+        "cos",
+        "and",
+        "shl",
+        "not",
+        "fmod",
+    ):
+        assert isinstance(meaning_of(f"tile.{name}"), np.ufunc), name
     for name in ("sin", "cos"):
         assert declared(f"tile.{name}").composite
         assert declared(f"tensor.{name}").composite

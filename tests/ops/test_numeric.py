@@ -11,6 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+
 from pypto.diagnostics import InvalidValueError
 from pypto.ir.dtypes import DTYPES, DataType
 from pypto.ir.enums import CastMode
@@ -94,12 +95,78 @@ def samples(src: str) -> np.ndarray[Any, Any]:
         return codes.view(kind)
     if kind.itemsize == 2:
         random = np.random.default_rng(5).integers(0, 2**16, 1500, dtype=np.uint16)
-        edges = np.array([0, 0x8000, 1, 0x8001, 0x3C00, 0x3E00, 0x4100, 0x7BFF, 0x7C00, 0xFC00, 0x7E00, 0x3F80, 0x7F80, 0xFF80, 0x7FC0], np.uint16)
+        edges = np.array(
+            [0, 0x8000, 1, 0x8001, 0x3C00, 0x3E00, 0x4100, 0x7BFF, 0x7C00, 0xFC00, 0x7E00, 0x3F80, 0x7F80, 0xFF80, 0x7FC0],
+            np.uint16,
+        )
         return np.concatenate([random, edges]).view(kind)
-    base = [0.0, -0.0, 0.5, 1.5, 2.5, 3.5, 0.25, 0.75, 1.25, 5.0, 127.5, 128.5, 255.5, 257.0, 65519.0, 65519.996, 65520.0, 65535.5, 464.0]
-    base += [465.0, 480.0, 57344.0, 61440.0, 61439.0, 1e-40, 1.00390625, 1.01171875, 16777217.0, 8388607.5, 8388609.0, 3.3961775e38, 6e-8]
-    base += [2.0**31, 2.0**31 - 128, 2.0**32, 2.0**32 - 256, 2.0**63, 2.0**64, 2.0**62, 3e9, 1e19, 1e30, 3.4028235e38, 2.0**-149, 2.0**-24]
-    base += [2.0**-25, 3 * 2.0**-26, 2.0**-16, 2.0**-17, 1.5 * 2.0**-16, 0.49999997, 0.50000006, 3.1e-5, 6.1e-5, 2.0**-10, 2.0**-9, 7.5, 8.5, math.inf]
+    base = [
+        0.0,
+        -0.0,
+        0.5,
+        1.5,
+        2.5,
+        3.5,
+        0.25,
+        0.75,
+        1.25,
+        5.0,
+        127.5,
+        128.5,
+        255.5,
+        257.0,
+        65519.0,
+        65519.996,
+        65520.0,
+        65535.5,
+        464.0,
+    ]
+    base += [
+        465.0,
+        480.0,
+        57344.0,
+        61440.0,
+        61439.0,
+        1e-40,
+        1.00390625,
+        1.01171875,
+        16777217.0,
+        8388607.5,
+        8388609.0,
+        3.3961775e38,
+        6e-8,
+    ]
+    base += [
+        2.0**31,
+        2.0**31 - 128,
+        2.0**32,
+        2.0**32 - 256,
+        2.0**63,
+        2.0**64,
+        2.0**62,
+        3e9,
+        1e19,
+        1e30,
+        3.4028235e38,
+        2.0**-149,
+        2.0**-24,
+    ]
+    base += [
+        2.0**-25,
+        3 * 2.0**-26,
+        2.0**-16,
+        2.0**-17,
+        1.5 * 2.0**-16,
+        0.49999997,
+        0.50000006,
+        3.1e-5,
+        6.1e-5,
+        2.0**-10,
+        2.0**-9,
+        7.5,
+        8.5,
+        math.inf,
+    ]
     fine = np.array(base, np.float32)
     with np.errstate(all="ignore"):
         near = np.concatenate([fine, np.nextafter(fine, np.float32(0)), np.nextafter(fine, np.float32(np.inf))])
@@ -153,7 +220,36 @@ def test_float_to_float(src: str, dst: str, mode: str) -> None:
 
 def integer_samples(src: str) -> list[int]:
     low, high = limits(src)
-    picks = {0, 1, -1, 2, 3, 5, 7, 8, 9, 15, 17, 19, 127, 129, 255, 257, 259, -771, 771, 2049, 4097, 65519, 65520, 65535, low, high, high - 1, low + 1}
+    picks = {
+        0,
+        1,
+        -1,
+        2,
+        3,
+        5,
+        7,
+        8,
+        9,
+        15,
+        17,
+        19,
+        127,
+        129,
+        255,
+        257,
+        259,
+        -771,
+        771,
+        2049,
+        4097,
+        65519,
+        65520,
+        65535,
+        low,
+        high,
+        high - 1,
+        low + 1,
+    }
     for power in range(4, 65):
         for offset in (-3, -2, -1, 0, 1, 2, 3):
             picks |= {2**power + offset, -(2**power) + offset, 2**power + 2 ** (power // 2) + offset, 3 * 2**power // 2 + offset}
@@ -169,7 +265,7 @@ def test_integer_to_float_rounds_once(src: str, dst: str, mode: str) -> None:
     values = integer_samples(src)
     expected = [to_float(Fraction(v), v < 0, dst, mode) for v in values]
     kind = numpy_dtype(DTYPES[src])
-    x = np.array([v for v in values], np.int8).astype(kind) if kind.itemsize == 1 and src.endswith("4") else np.array(values, kind)
+    x = np.array(list(values), np.int8).astype(kind) if kind.itemsize == 1 and src.endswith("4") else np.array(values, kind)
     same_bits(cast_array(x, DTYPES[src], DTYPES[dst], mode).astype(np.float64), expected, dst)
     small = [abs(v) <= 1 << 24 for v in values]
     quick = cast_array(x[np.array(small)], DTYPES[src], DTYPES[dst], mode)
@@ -223,7 +319,12 @@ def test_rounding_half_away_for_every_fp16_and_many_fp32() -> None:
 
 
 def test_bool() -> None:
-    assert cast_array(np.array([0.0, -0.0, 0.1, np.nan], np.float32), DataType.FP32, DataType.BOOL, "round").tolist() == [False, False, True, True]
+    assert cast_array(np.array([0.0, -0.0, 0.1, np.nan], np.float32), DataType.FP32, DataType.BOOL, "round").tolist() == [
+        False,
+        False,
+        True,
+        True,
+    ]
     assert cast_array(np.array([0, 256], np.int32), DataType.INT32, DataType.BOOL, "none").tolist() == [False, True]
     for dst in ("FP32", "FP16", "BF16", "INT8", "UINT64", "INT4"):
         assert [float(v) for v in cast_array(np.array([True, False]), DataType.BOOL, DTYPES[dst], "none")] == [1.0, 0.0]

@@ -3,12 +3,12 @@
 import random
 
 import pytest
-from tests.ir.arith.scalar_reference import evaluate
 
 from pypto import ir
 from pypto.ir.types import ScalarType, TensorType, TensorView, TileType
 from pypto.ir.verify import verify
 from pypto.passes.simplify import Simplify, simplify_function
+from tests.ir.arith.scalar_reference import evaluate
 
 D = ir.DataType
 INDEX, BOOL, I64 = ScalarType(D.INDEX), ScalarType(D.BOOL), ScalarType(D.INT64)
@@ -188,7 +188,9 @@ def test_a_scalar_assigned_twice_is_left_alone():
 
 def test_loop_bounds_and_conditions_feed_the_folding():
     x, i, y = var("x"), var("i"), var("y")
-    value = call([ir.FloorMod(i, num(8), D.INDEX), ir.Max(ir.Sub(i, num(1), D.INDEX), num(0), D.INDEX), ir.FloorDiv(x, num(4), D.INDEX)])
+    value = call(
+        [ir.FloorMod(i, num(8), D.INDEX), ir.Max(ir.Sub(i, num(1), D.INDEX), num(0), D.INDEX), ir.FloorDiv(x, num(4), D.INDEX)]
+    )
     guarded = ir.IfStmt(less(x, num(4)), assign(y, value), assign(y, call([less(x, num(4))])), [], NOWHERE)
     result = simplify_function(function(loop(i, 0, 8, guarded), x))
     inside = result.body.body
@@ -253,7 +255,18 @@ def test_loops_of_no_iteration():
 
 @pytest.mark.parametrize(
     ("start", "stop", "step", "trips"),
-    [(9, -1, -3, 4), (3, 0, -1, 3), (0, 10, 3, 4), (0, 1, 1, 1), (5, 4, -1, 1), (5, 0, -7, 1), (0, 5, 7, 1), (0, -5, 1, 0), (-5, 0, -1, 0), (4, 0, -4, 1)],
+    [
+        (9, -1, -3, 4),
+        (3, 0, -1, 3),
+        (0, 10, 3, 4),
+        (0, 1, 1, 1),
+        (5, 4, -1, 1),
+        (5, 0, -7, 1),
+        (0, 5, 7, 1),
+        (0, -5, 1, 0),
+        (-5, 0, -1, 0),
+        (4, 0, -4, 1),
+    ],
 )
 def test_trip_counts_of_all_signs(start, stop, step, trips):
     x, i, y, out = var("x", I64), var("i"), var("y", I64), var("out", I64)
@@ -296,6 +309,32 @@ def test_a_loop_of_one_iteration_over_a_variable_that_changes():
     acc = ir.IterArg("acc", INDEX, x)
     inside = seq(assign(x, add(x, num(5))), assign(y, add(acc, i)), give(y))
     same_meaning(function(seq(loop(i, x, add(x, num(1)), inside, [acc], [out]), ret(out, x)), x))
+
+
+def test_a_view_that_changes_nothing_disappears():
+    view = ir.get_op("tensor.view")
+    square = TensorType([8, 8], D.FP32)
+    x, same, flat, y = var("x", square), var("same", square), var("flat", TensorType([64], D.FP32)), var("y", square)
+
+    def viewed(source, *shape):
+        return ir.create_op_call("tensor.view", [source, ir.MakeTuple([num(n) for n in shape])], NOWHERE)
+
+    assert viewed(x, 8, 8).op is view
+    body = seq(
+        assign(same, viewed(x, 8, 8)),
+        assign(flat, viewed(same, 64)),
+        assign(y, call([viewed(same, 8, 8)], square)),
+        ret(flat, y, same),
+    )
+    result = simplify_function(function(body, x))
+    first, second, last = stmts(result)
+    assert first.var is flat
+    assert first.value.args[0] is x
+    assert second.value.args == [x]
+    assert last.value == [flat, y, x]
+    twice = function(seq(assign(same, x), assign(same, viewed(x, 8, 8)), ret(same)), x)
+    kept = stmts(simplify_function(twice))
+    assert kept[1].value is x
 
 
 # -- what must stay -------------------------------------------------------------------------------------------------------
@@ -370,7 +409,9 @@ def test_results_of_branches_shrink_with_their_yields():
     assert shrunk.return_vars == [t]
     assert [len(ir.flatten_to_stmts(b)[-1].value) for b in (shrunk.then_body, shrunk.else_body)] == [1, 1]
     assert verify(ir.Program([result], "p"), ["SSAForm", "TypeChecked", "UseAfterDef"]) == []
-    alone = simplify_function(function(ir.IfStmt(flag, seq(ir.EvalStmt(call(), NOWHERE), give(num(1))), give(num(2)), [k], NOWHERE), flag))
+    alone = simplify_function(
+        function(ir.IfStmt(flag, seq(ir.EvalStmt(call(), NOWHERE), give(num(1))), give(num(2)), [k], NOWHERE), flag)
+    )
     assert alone.body.return_vars == []
     assert isinstance(alone.body.then_body, ir.EvalStmt)
 

@@ -162,6 +162,20 @@ def test_a_function_that_calls_others_needs_its_program() -> None:
         run(body.function("main", [a]), VALUES)
 
 
+def test_a_dispatch_to_a_rank() -> None:
+    n = Var("n", scalar(INDEX))
+    shell = Body()
+    shell.give(number(5, INT32))
+    callee = shell.function("callee", [])
+    body = Body()
+    to = ir.Call(ir.GlobalVar("callee"), [], None, {"device": n}, scalar(INT32), ir.Span.unknown())
+    body.give(body.let("r", to))
+    p = program(callee, body.function("main", [n]))
+    assert run(p, 0) == 5
+    with pytest.raises(RunError, match="device 1 does not exist in a run with one rank"):
+        run(p, 1)
+
+
 def test_an_unknown_callee() -> None:
     kernel = scale_kernel()
     a = Var("a", tensor([4, 32]))

@@ -93,7 +93,8 @@ def operand_value(arg: ir.Expr, poisoned: bool, position: int) -> Any:
 def test_poison_goes_where_a_nan_goes(name: str, args: list[Any], kwargs: dict[str, Any]) -> None:
     node = call(name, *args, **kwargs)
     operator = operator_for(node, node.op, False, False)
-    apply = operator.apply if operator.direct is None else lambda _, *values: operator.direct(*values)
+    ufunc = operator.direct
+    apply = operator.apply if ufunc is None else lambda _, *values: ufunc(*values)
     arrays = [i for i, a in enumerate(node.args) if isinstance(a, Var) and a.name_hint != "tmp"]
     with np.errstate(all="ignore"):
         for chosen in [[], *[[i] for i in arrays], arrays]:

@@ -36,9 +36,9 @@ def conjuncts(condition: Expr, holds: bool = True) -> Iterator[tuple[Expr, bool]
 
 def comparison_fact(cond: Expr, holds: bool, numbers: ValueNumbers, resolve: Callable[[Expr], Expr] = lambda e: e) -> Fact | None:
     """A comparison of INDEX or INT64 scalars as a fact, its sum with a positive first coefficient; None for other conditions."""
-    kind = type(cond)
-    if kind not in NEGATED or not isinstance(cond, BinaryExpr):
+    if not isinstance(cond, BinaryExpr) or type(cond) not in NEGATED:
         return None
+    kind = type(cond)
     if not (is_wide_integer(cond.left) and is_wide_integer(cond.right)):
         return None
     if not holds:

@@ -66,9 +66,9 @@ _INTEGER: dict[type[Expr], Callable[[int, int], int]] = {
     FloorMod: floormod,
     Min: min,
     Max: max,
-    BitAnd: operator.and_,
-    BitOr: operator.or_,
-    BitXor: operator.xor,
+    BitAnd: lambda a, b: a & b,
+    BitOr: lambda a, b: a | b,
+    BitXor: lambda a, b: a ^ b,
 }
 _LOGIC: dict[type[Expr], Callable[[bool, bool], bool]] = {
     And: lambda a, b: a and b,
@@ -207,7 +207,8 @@ def fold_unary(kind: type[Expr], operand: Expr, dtype: DataType, span: Span) -> 
         bounds = int_range(dtype)
         result = None if bounds is None else number ^ bounds[1]
     else:
-        result = {Neg: -number, Abs: abs(number), BitNot: ~number}.get(kind)
+        results: dict[type[Expr], int] = {Neg: -number, Abs: abs(number), BitNot: ~number}
+        result = results.get(kind)
     if result is None or not dtype.is_int() or not fits(result, dtype):
         return None
     return ConstInt(result, dtype, span)

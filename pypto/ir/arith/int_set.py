@@ -102,11 +102,10 @@ class IntSetAnalyzer:
         """Use comparisons of single variables until the returned function is called."""
         before = dict(self._sets)
         for cond, truth in conjuncts(condition):
-            kind: Any = type(cond)
-            if kind in NEGATED and isinstance(cond, BinaryExpr):
-                kind = kind if truth else NEGATED[kind]
+            if isinstance(cond, BinaryExpr) and type(cond) in NEGATED:
+                kind: type[Expr] = type(cond) if truth else NEGATED[type(cond)]
                 self._learn(kind, cond.left, cond.right)
-                self._learn(_MIRRORED[kind] if kind in _MIRRORED else kind, cond.right, cond.left)
+                self._learn(_MIRRORED.get(kind, kind), cond.right, cond.left)
 
         def undo() -> None:
             self._sets = before

@@ -142,6 +142,8 @@ class Folder:
 
     def _call(self, call: Call) -> Expr:
         args = self.exprs(call.args)
+        if isinstance(call.op, DeclaredOp) and call.op.relabels and _same_value(args[0].type, call.type):
+            return args[0]
         attrs, kwargs, type_ = self.attrs(call.attrs), self.attrs(call.kwargs), self.type(call.type)
         if args is call.args and attrs is call.attrs and kwargs is call.kwargs and type_ is call.type:
             return call
@@ -187,6 +189,10 @@ class Folder:
         if own is old or own == old:
             return new
         return self.type(own)
+
+
+def _same_value(source: Type, result: Type) -> bool:
+    return source is result or (source == result and getattr(source, "memref", None) is getattr(result, "memref", None))
 
 
 def same_kind(value: Expr, type_: Type) -> Expr | None:

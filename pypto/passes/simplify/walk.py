@@ -11,7 +11,7 @@ from pypto.ir.arith.const_int_bound import NEG_INF, POS_INF, Interval
 from pypto.ir.arith.values import contains_call, in_order
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import ForKind
-from pypto.ir.expr import Add, ConstBool, ConstInt, Expr, Ge, IterArg, Le, Lt, Not, Var
+from pypto.ir.expr import Add, Call, ConstBool, ConstInt, Expr, Ge, IterArg, Le, Lt, Not, Var
 from pypto.ir.function import Function
 from pypto.ir.node import FieldKind
 from pypto.ir.span import UNKNOWN, Span
@@ -169,6 +169,10 @@ class _Walk:
 
     def assign(self, stmt: AssignStmt, top: bool) -> Stmt:
         value = self.folder.expr(stmt.value)
+        if isinstance(stmt.value, Call) and isinstance(value, Var):
+            # a view that shows its operand as it is
+            self.seen.add(stmt.var)
+            return SeqStmts([*comment(stmt.leading_comments), *self.bind(stmt.var, value, stmt.span, top)], stmt.span)
         old = stmt.value.type
         var = self.redefined(stmt.var, self.folder.follow(stmt.var.type, old, value.type))
         self.learn(stmt.var, value, top)

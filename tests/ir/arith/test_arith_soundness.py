@@ -7,10 +7,10 @@ import random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.ir.arith.scalar_reference import ROOM, Undefined, const, evaluate, scalar
 
 from pypto import ir
 from pypto.ir.arith import Analyzer, CanonicalSimplifier, ConstIntBoundAnalyzer, ModularSetAnalyzer, RewriteSimplifier
+from tests.ir.arith.scalar_reference import ROOM, Undefined, const, evaluate, scalar
 
 ARITHMETIC = [ir.Add, ir.Sub, ir.Mul, ir.FloorDiv, ir.FloorMod, ir.Min, ir.Max]
 BITS = [ir.BitAnd, ir.BitOr, ir.BitXor, ir.BitShiftLeft, ir.BitShiftRight, ir.Pow]
@@ -94,12 +94,18 @@ def test_each_simplifier_alone(expr, kind):
 @given(st.data(), st.sampled_from(NARROW))
 def test_narrow_and_unsigned_arithmetic_wraps(data, dtype):
     a, b = scalar("a", dtype), scalar("b", dtype)
-    low, high = (0, (1 << dtype.get_bit()) - 1) if dtype.is_unsigned_int() else (-(1 << dtype.get_bit() - 1), (1 << dtype.get_bit() - 1) - 1)
+    low, high = (
+        (0, (1 << dtype.get_bit()) - 1)
+        if dtype.is_unsigned_int()
+        else (-(1 << dtype.get_bit() - 1), (1 << dtype.get_bit() - 1) - 1)
+    )
     consts = st.sampled_from([v for v in (low, low + 1, -3, -1, 0, 1, 2, 3, 4, 8, 100, high // 2 + 1, high) if low <= v <= high])
     trees = integers(dtype, [a, b], consts)
     wider = st.builds(lambda e: ir.Cast(e, ir.DataType.INT64), trees)
     expr = data.draw(st.one_of(trees, conditions(trees), wider, st.builds(lambda e: ir.Cast(e, ir.DataType.INT8), wider)))
-    values = sorted({v for v in (low, low + 1, -5, -1, 0, 1, 2, 3, 7, 8, high // 2, high // 2 + 1, high - 1, high) if low <= v <= high})
+    values = sorted(
+        {v for v in (low, low + 1, -5, -1, 0, 1, 2, 3, 7, 8, high // 2, high // 2 + 1, high - 1, high) if low <= v <= high}
+    )
     same_everywhere(expr, [{a: x, b: y} for x in values for y in values], Analyzer().simplify)
 
 
@@ -168,8 +174,11 @@ def test_nested_modulo_that_does_not_nest_stays():
 
 def test_index_expression_of_the_fault_catalogue():
     x, n = scalar("x", ir.DataType.INT64), scalar("n", ir.DataType.INT64)
-    c = lambda v: const(v, ir.DataType.INT64)
     I = ir.DataType.INT64
+
+    def c(v):
+        return const(v, I)
+
     a = ir.FloorMod(ir.FloorMod(x, c(32), I), c(5), I)
     b = ir.Add(ir.Mul(ir.FloorDiv(x, c(6), I), c(6), I), ir.FloorMod(x, c(6), I), I)
     d = ir.FloorDiv(ir.Add(ir.Mul(x, c(4), I), c(3), I), c(4), I)

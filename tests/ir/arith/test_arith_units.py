@@ -5,7 +5,6 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.ir.arith.scalar_reference import const, scalar
 
 from pypto import ir
 from pypto.ir.arith import (
@@ -28,7 +27,8 @@ from pypto.ir.arith import (
     gcd,
     lcm,
 )
-from pypto.ir.types import ScalarType, TensorType
+from pypto.ir.types import ScalarType
+from tests.ir.arith.scalar_reference import const, scalar
 
 D = ir.DataType
 BOOL = D.BOOL
@@ -140,7 +140,9 @@ def test_floats_fold_as_the_element_type_computes(dtype, kind):
     folded = fold_const(kind(flt(1.1, dtype), flt(0.3, dtype), dtype))
     assert folded.dtype is dtype
     assert folded.value == float(ufunc(scalar_type(1.1), scalar_type(0.3)))
-    assert folded.value != {ir.Add: 1.1 + 0.3, ir.Sub: 1.1 - 0.3, ir.Mul: 1.1 * 0.3, ir.FloatDiv: 1.1 / 0.3, ir.Pow: 1.1**0.3}[kind]
+    assert (
+        folded.value != {ir.Add: 1.1 + 0.3, ir.Sub: 1.1 - 0.3, ir.Mul: 1.1 * 0.3, ir.FloatDiv: 1.1 / 0.3, ir.Pow: 1.1**0.3}[kind]
+    )
 
 
 def test_float_specials():
@@ -177,7 +179,13 @@ def test_logic_and_casts_fold():
 
 def test_identities_keep_the_other_side():
     zero, one = const(0), const(1)
-    for node in (ir.Add(X, zero, INDEX), ir.Add(zero, X, INDEX), ir.Sub(X, zero, INDEX), ir.Mul(X, one, INDEX), ir.FloorDiv(X, one, INDEX)):
+    for node in (
+        ir.Add(X, zero, INDEX),
+        ir.Add(zero, X, INDEX),
+        ir.Sub(X, zero, INDEX),
+        ir.Mul(X, one, INDEX),
+        ir.FloorDiv(X, one, INDEX),
+    ):
         assert fold_const(node) is X
         assert Analyzer().simplify(node) is X
     for node in (ir.Mul(X, zero, INDEX), ir.Mul(zero, X, INDEX), ir.FloorMod(X, one, INDEX)):
@@ -355,7 +363,9 @@ def test_analyzer_proofs():
     assert not analyzer.can_prove_less(X, 15)
     assert analyzer.can_prove_greater_equal(X, 0)
     assert not analyzer.can_prove_greater_equal(X, 1)
-    assert analyzer.can_prove_equal(ir.Mul(ir.Add(X, Y, INDEX), const(2), INDEX), ir.Add(ir.Add(X, X, INDEX), ir.Mul(Y, const(2), INDEX), INDEX))
+    assert analyzer.can_prove_equal(
+        ir.Mul(ir.Add(X, Y, INDEX), const(2), INDEX), ir.Add(ir.Add(X, X, INDEX), ir.Mul(Y, const(2), INDEX), INDEX)
+    )
     assert not analyzer.can_prove_equal(X, Y)
     assert text(analyzer.simplify(ir.FloorMod(X, const(16), INDEX))) == "x"
     analyzer.bind(Z, Y)
@@ -373,12 +383,17 @@ def test_analyzer_proofs():
 def test_constraints_leave_in_reverse_also_on_errors():
     analyzer = Analyzer()
     goal = ir.Lt(X, const(8), BOOL)
-    with pytest.raises(RuntimeError, match="out"), analyzer.constraint_context(goal):
-        with analyzer.constraint_context(ir.Lt(X, const(4), BOOL)):
-            assert analyzer.can_prove(ir.Lt(X, const(4), BOOL))
-        assert not analyzer.can_prove(ir.Lt(X, const(4), BOOL))
-        assert analyzer.can_prove(goal)
-        raise RuntimeError("out")
+
+    def interrupted():
+        with analyzer.constraint_context(goal):
+            with analyzer.constraint_context(ir.Lt(X, const(4), BOOL)):
+                assert analyzer.can_prove(ir.Lt(X, const(4), BOOL))
+            assert not analyzer.can_prove(ir.Lt(X, const(4), BOOL))
+            assert analyzer.can_prove(goal)
+            raise RuntimeError("out")
+
+    with pytest.raises(RuntimeError, match="out"):
+        interrupted()
     assert not analyzer.can_prove(goal)
     context = ConstraintContext(analyzer, goal)
     assert analyzer.can_prove(goal)

@@ -93,7 +93,15 @@ def only(prog, name, code, line, *words, error=None):
 def test_ssa_two_assignments():
     x, y = var("x"), var("y")
     body = seq(ir.AssignStmt(y, x, at(2)), ir.AssignStmt(y, num(1), at(3)), ir.ReturnStmt([y], at(4)))
-    item = only(program(body, [x]), "SSAForm", "ssa-multiple-assignment", 3, "'y'", "more than once", error=SSAErrorType.MULTIPLE_ASSIGNMENT)
+    item = only(
+        program(body, [x]),
+        "SSAForm",
+        "ssa-multiple-assignment",
+        3,
+        "'y'",
+        "more than once",
+        error=SSAErrorType.MULTIPLE_ASSIGNMENT,
+    )
     assert item.related[0][0].begin_line == 2
 
 
@@ -121,12 +129,28 @@ def test_ssa_statement_after_the_yield():
 def test_ssa_arms_of_different_number():
     r = var("r")
     body = branch(ir.YieldStmt([num(1), num(2)], at(3)), ir.YieldStmt([num(2)], at(5)), [r])
-    only(program(body), "SSAForm", "ssa-yield-count-mismatch", 3, "then branch", "2 values", "1 result", error=SSAErrorType.YIELD_COUNT_MISMATCH)
+    only(
+        program(body),
+        "SSAForm",
+        "ssa-yield-count-mismatch",
+        3,
+        "then branch",
+        "2 values",
+        "1 result",
+        error=SSAErrorType.YIELD_COUNT_MISMATCH,
+    )
 
 
 def test_ssa_missing_yields():
     r, acc, out, i = var("r"), ir.IterArg("acc", INDEX, num(0)), var("out"), var("i")
-    only(program(branch(ir.YieldStmt([num(1)], at(3)), None, [r])), "SSAForm", "ssa-missing-yield", 2, "no else", error=SSAErrorType.MISSING_YIELD)
+    only(
+        program(branch(ir.YieldStmt([num(1)], at(3)), None, [r])),
+        "SSAForm",
+        "ssa-missing-yield",
+        2,
+        "no else",
+        error=SSAErrorType.MISSING_YIELD,
+    )
     loop = ir.ForStmt(i, num(0), num(3), num(1), [acc], ir.EvalStmt(call(), at(3)), [out], at(2))
     only(program(loop), "SSAForm", "ssa-missing-yield", 2, "loop body", "1 values")
     stray = ir.YieldStmt([num(1)], at(2))
@@ -136,19 +160,35 @@ def test_ssa_missing_yields():
 def test_ssa_loop_counts():
     acc, i = ir.IterArg("acc", INDEX, num(0)), var("i")
     loop = ir.ForStmt(i, num(0), num(3), num(1), [acc], ir.YieldStmt([acc], at(3)), [], at(2))
-    only(program(loop), "SSAForm", "ssa-iter-args-return-vars-mismatch", 2, "carries 1", error=SSAErrorType.ITER_ARGS_RETURN_VARS_MISMATCH)
+    only(
+        program(loop),
+        "SSAForm",
+        "ssa-iter-args-return-vars-mismatch",
+        2,
+        "carries 1",
+        error=SSAErrorType.ITER_ARGS_RETURN_VARS_MISMATCH,
+    )
 
 
 def test_ssa_use_outside_the_block():
     y, i = var("y"), var("i")
     loop = ir.ForStmt(i, num(0), num(3), num(1), [], ir.AssignStmt(y, i, at(3)), [], at(2))
-    only(program(seq(loop, ir.ReturnStmt([y], at(5)))), "SSAForm", "ssa-scope-violation", 5, "'y'", error=SSAErrorType.SCOPE_VIOLATION)
+    only(
+        program(seq(loop, ir.ReturnStmt([y], at(5)))),
+        "SSAForm",
+        "ssa-scope-violation",
+        5,
+        "'y'",
+        error=SSAErrorType.SCOPE_VIOLATION,
+    )
 
 
 def good_ssa():
     x, y, i, out, r = var("x"), var("y"), var("i"), var("out"), var("r")
     acc, w, res = ir.IterArg("acc", INDEX, x), ir.IterArg("w", INDEX, num(0)), var("res")
-    loop = ir.ForStmt(i, num(0), x, num(1), [acc], seq(ir.AssignStmt(y, add(acc, i), at(3)), ir.YieldStmt([y], at(4))), [out], at(2))
+    loop = ir.ForStmt(
+        i, num(0), x, num(1), [acc], seq(ir.AssignStmt(y, add(acc, i), at(3)), ir.YieldStmt([y], at(4))), [out], at(2)
+    )
     cond = ir.Lt(out, num(3), D.BOOL)
     choice = branch(ir.YieldStmt([out], at(6)), ir.YieldStmt([x], at(7)), [r], cond)
     until = ir.WhileStmt(ir.Lt(w, r, D.BOOL), [w], ir.YieldStmt([add(w, num(1))], at(9)), [res], at(8))
@@ -165,7 +205,15 @@ def test_a_good_program_has_every_property(name):
 
 def test_use_without_definition():
     x, y = var("x"), var("y")
-    item = only(program(ir.ReturnStmt([add(x, y)], at(2)), [x]), "UseAfterDef", "use-after-def", 2, "'y'", "never defined", error=UseAfterDefErrorType.USE_BEFORE_DEF)
+    item = only(
+        program(ir.ReturnStmt([add(x, y)], at(2)), [x]),
+        "UseAfterDef",
+        "use-after-def",
+        2,
+        "'y'",
+        "never defined",
+        error=UseAfterDefErrorType.USE_BEFORE_DEF,
+    )
     assert item.error_code == 401
 
 
@@ -258,7 +306,15 @@ def test_windows_are_told_apart():
     windows = [ir.WindowBuffer(b, num(256)) for b in base]
     types = [DistributedTensorType([64], D.FP32, w) for w in windows]
     prog = program(ir.AssignStmt(var("t", types[0]), call(type_=types[1]), at(2)))
-    only(prog, "TypeChecked", "type-distributed-window-identity-mismatch", 2, "'a'", "'b'", error=TypeCheckErrorType.DISTRIBUTED_WINDOW_IDENTITY_MISMATCH)
+    only(
+        prog,
+        "TypeChecked",
+        "type-distributed-window-identity-mismatch",
+        2,
+        "'a'",
+        "'b'",
+        error=TypeCheckErrorType.DISTRIBUTED_WINDOW_IDENTITY_MISMATCH,
+    )
 
 
 def test_index_and_int64_are_interchangeable_and_symbols_fit_anything():
@@ -274,11 +330,26 @@ def test_conditions_and_bounds():
     x, f, i = var("x"), var("f", FP32), var("i")
     t = var("t", VEC)
     nothing = ir.SeqStmts([])
-    only(program(ir.IfStmt(x, nothing, None, [], at(2)), [x]), "TypeChecked", "condition-must-be-bool", 2, "INDEX", error=TypeCheckErrorType.CONDITION_MUST_BE_BOOL)
+    only(
+        program(ir.IfStmt(x, nothing, None, [], at(2)), [x]),
+        "TypeChecked",
+        "condition-must-be-bool",
+        2,
+        "INDEX",
+        error=TypeCheckErrorType.CONDITION_MUST_BE_BOOL,
+    )
     only(program(ir.IfStmt(t, nothing, None, [], at(2)), [t]), "TypeChecked", "if-condition-must-be-scalar", 2, "a tensor")
     only(program(ir.WhileStmt(x, [], nothing, [], at(2)), [x]), "TypeChecked", "condition-must-be-bool", 2, "while loop")
     loop = ir.ForStmt(i, num(0), f, num(1), [], nothing, [], at(2))
-    only(program(loop, [f]), "TypeChecked", "for-range-must-be-scalar", 2, "stop", "FP32", error=TypeCheckErrorType.FOR_RANGE_MUST_BE_SCALAR)
+    only(
+        program(loop, [f]),
+        "TypeChecked",
+        "for-range-must-be-scalar",
+        2,
+        "stop",
+        "FP32",
+        error=TypeCheckErrorType.FOR_RANGE_MUST_BE_SCALAR,
+    )
 
 
 def test_yields_of_another_type():
@@ -366,7 +437,9 @@ def test_nested_calls():
         (ir.ReturnStmt([ir.Cast(inner, D.INT32)], at(2)), NestedCallErrorType.CALL_IN_UNARY_EXPR),
     ]
     for stmt, error in cases:
-        only(program(stmt, [x]), "NoNestedCalls", "nested-" + error.name.lower().replace("_", "-"), 7, "outside.value", error=error)
+        only(
+            program(stmt, [x]), "NoNestedCalls", "nested-" + error.name.lower().replace("_", "-"), 7, "outside.value", error=error
+        )
     assert found(program(ir.AssignStmt(x, call("outside.f", [num(1)]), at(2))), "NoNestedCalls") == []
 
 
@@ -385,7 +458,9 @@ def test_jumps():
     only(program(ir.BreakStmt(at(2))), "BreakContinueValid", "jump-outside-loop", 2, "break outside")
     parallel = ir.ForStmt(i, num(0), num(3), num(1), [], ir.ContinueStmt(at(3)), [], at(2), kind=ir.ForKind.Parallel)
     only(program(parallel), "BreakContinueValid", "jump-in-unordered-loop", 3, "continue in a parallel loop")
-    loop = ir.ForStmt(i, num(0), num(3), num(1), [], ir.IfStmt(ir.ConstBool(True), ir.BreakStmt(at(4)), None, [], at(3)), [], at(2))
+    loop = ir.ForStmt(
+        i, num(0), num(3), num(1), [], ir.IfStmt(ir.ConstBool(True), ir.BreakStmt(at(4)), None, [], at(3)), [], at(2)
+    )
     assert found(program(loop), "BreakContinueValid") == []
     only(program(loop), "StructuredCtrlFlow", "unstructured-jump", 4, "break")
 
@@ -506,7 +581,13 @@ def test_long_chains_are_not_deep():
     expr = x
     for _ in range(100_000):
         expr = add(expr, x)
-    assert verify(program(ir.ReturnStmt([expr], at(2)), [x], [INDEX]), ["Depth", "SSAForm", "UseAfterDef", "TypeChecked", "NoNestedCalls"]) == []
+    assert (
+        verify(
+            program(ir.ReturnStmt([expr], at(2)), [x], [INDEX]),
+            ["Depth", "SSAForm", "UseAfterDef", "TypeChecked", "NoNestedCalls"],
+        )
+        == []
+    )
 
 
 # -- the whole ------------------------------------------------------------------------------------------------------------
