@@ -1,26 +1,39 @@
-"""Writes the files that follow from the declarations: the operator and pass references and the stub of the kernel language.
+"""Writes the files that follow from the declarations: the operator and pass references, the table of further spellings in the language
+reference, and the stub of the kernel language.
 
-Run it (``make generate``) after changing an operator or a pass; a test compares the committed files with what it would write.
+Run it (``make generate``) after changing an operator or a pass; a test compares the committed files with what it would write. Output is
+formatted as ``ruff format`` would format it.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterator
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import pypto.language as pl
+from pypto.ir import enums
 from pypto.ir.dtypes import DTYPES
-from pypto.ir.enums import ArgEffect
-from pypto.ir.op import declared_ops
+from pypto.ir.enums import TensorLayout
+from pypto.language import annotations, decorators
 from pypto.language.control import CONSTRUCTS
-from pypto.ops.declare import Declaration, public_name
+from pypto.language.operators import Namespace
+from pypto.ops.declare import public_name
+from pypto.ops.reference import documented_ops, notes, parameter_rows
+from pypto.ops.scalars import SCALAR_FORMS
 from pypto.ops.vocabulary import Unified, lookup, names
-from pypto.passes import pass_names
+from pypto.passes import Pass, pass_names
 from pypto.passes.registry import camel_name, get_pass
+from pypto.passes.strategy import DEFAULT_ORDER
+from pypto.printer.spellings import SPELLINGS
 
 ROOT = Path(__file__).resolve().parent.parent
+LANGUAGE_PAGE = ROOT / "docs" / "reference" / "printed-language.md"
+LINE_LENGTH = 130
 
 
 def generated() -> dict[Path, str]:
@@ -28,103 +41,164 @@ def generated() -> dict[Path, str]:
     return {
         ROOT / "docs" / "reference" / "operators.md": operators_page(),
         ROOT / "docs" / "reference" / "passes.md": passes_page(),
+        LANGUAGE_PAGE: with_section(LANGUAGE_PAGE.read_text(encoding="utf-8"), "spellings", spellings_table()),
         ROOT / "pypto" / "language" / "__init__.pyi": language_stub(),
     }
 
 
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+
 def operators_page() -> str:
     """The reference of all operators."""
-    lines = ["# Operators", "", "Made from the declarations in `pypto/ops`. `pypto ops NAME` shows the same in a terminal.", ""]
-    lines += ["## Short spellings", "", "| spelling | stands for |", "|---|---|"]
-    for name in names(""):
-        entry = lookup(name)
-        if isinstance(entry, Unified):
-            lines.append(f"| `pl.{name}` | {', '.join(f'`{c.name}`' for c in entry.choices.values())} |")
-        elif isinstance(entry, Declaration):
-            lines.append(f"| `pl.{name}` | `{entry.name}` |")
+    lines = [
+        "# Operators",
+        "",
+        "Made from the declarations in `pypto/ops`. `pypto ops NAME` shows the same in a terminal.",
+        "",
+        "Where a parameter takes a *list of integers*, entries may be numbers, scalars and dynamic dimensions. Element types, enumeration",
+        "members, numbers and texts that are no operands must be known when the function is read.",
+        "",
+        "## Short spellings",
+        "",
+        "`pl.NAME` stands for one operator, or for several of which the first operand decides.",
+        "",
+        *markdown_table(("spelling", "stands for"), _short_spellings()),
+        "",
+    ]
     namespace = ""
-    for op in declared_ops():
-        if not isinstance(op, Declaration) or op.internal_only:
-            continue
+    for op in documented_ops():
         if op.namespace != namespace:
             namespace = op.namespace
-            lines += ["", f"## {namespace}", ""]
-        lines += [f"### {public_name(op)}", "", f"`{op.spelling()}`", "", op.doc, "", *_facts(op)]
+            lines += [f"## {namespace}", ""]
+        lines += [f"### {public_name(op)}", "", f"`{op.spelling()}`", "", code_spans(op.doc), ""]
+        rows = [(f"`{name}`", takes, default, code_spans(doc)) for name, takes, default, doc in parameter_rows(op)]
+        if rows:
+            lines += [*markdown_table(("parameter", "takes", "default", ""), rows), ""]
+        lines += [f"- {note}" for note in notes(op)]
+        if lines[-1]:
+            lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _facts(op: Declaration) -> Iterator[str]:
-    effects = {ArgEffect.Write: "written", ArgEffect.ReadWrite: "read and written"}
-    for at, param in enumerate(op.operand_params):
-        effect = op.arg_effect(at)
-        if effect in effects:
-            yield f"`{param.name}` is {effects[effect]}.\n"
-    if op.alias:
-        yield f"The result is `{op.alias}` itself.\n"
-    if op.composite:
-        yield "Composite: LowerCompositeOps replaces it by primitive operators.\n"
-    if op.hardware_only:
-        yield "Hardware only: it cannot be run here.\n"
+def _short_spellings() -> Iterator[tuple[str, str]]:
+    scalar = {form.name for form in SCALAR_FORMS}
+    for name in names(""):
+        entry = lookup(name)
+        assert entry is not None
+        choices = entry.choices.values() if isinstance(entry, Unified) else [entry]
+        meant = ["the scalar expression" if c.name in scalar else f"`{public_name(c)}`" for c in choices]
+        yield f"`pl.{name}`", ", ".join(meant)
 
 
 def passes_page() -> str:
     """The reference of all passes."""
-    lines = ["# Passes", "", "In the order of the default pipeline. `pypto passes` shows the same in a terminal.", ""]
+    lines = [
+        "# Passes",
+        "",
+        "Those of the default pipeline in its order, then the others. `pypto passes` shows the same in a terminal.",
+        "",
+        "A pipeline is text: names in either spelling, separated by commas, with options in parentheses, for instance",
+        "`convert_to_ssa,simplify,LowerCompositeOps(signals=credit)`.",
+        "",
+    ]
     for name in pass_names():
         factory = get_pass(name)
-        lines += [f"## {camel_name(name)}", "", f"`passes.{name}()`", "", inspect.cleandoc(factory.__doc__ or ""), ""]
-        if isinstance(factory, type) and dataclasses.is_dataclass(factory):
-            for option in dataclasses.fields(factory):
-                lines += [f"Option `{option.name}`, default `{option.default}`.", ""]
-            made = factory()
-            sets = (
-                ("Requires", made.get_required_properties()),
-                ("Produces", made.get_produced_properties()),
-                ("Invalidates", made.get_invalidated_properties()),
-            )
-            for title, properties in sets:
-                listed = [str(p.name) for p in properties.to_list()]
-                if listed:
-                    lines += [f"{title}: {', '.join(listed)}.", ""]
+        lines += [f"## {camel_name(name)}", "", f"`passes.{name}()`", "", code_spans(inspect.getdoc(factory) or ""), ""]
+        if isinstance(factory, type) and issubclass(factory, Pass):
+            options = dataclasses.fields(factory) if dataclasses.is_dataclass(factory) else ()
+            rows = [(f"`{option.name}`", f"`{option.default!r}`") for option in options]
+            if rows:
+                lines += [*markdown_table(("option", "default"), rows), ""]
+            properties = {"Requires": factory.REQUIRED, "Produces": factory.PRODUCED, "Invalidates": factory.INVALIDATED}
+            said = [f"- {title} {', '.join(p.name for p in listed)}." for title, listed in properties.items() if listed]
+            lines += [*said, *([""] if said else [])]
+        if name not in DEFAULT_ORDER:
+            lines += ["Not in the default pipeline.", ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def spellings_table() -> str:
+    """The table of spellings beyond the everyday language."""
+    rows = [(f"`{row.example}`", row.meaning) for row in SPELLINGS]
+    return "\n".join(markdown_table(("spelling", "what it is"), rows))
+
+
+def with_section(page: str, name: str, text: str) -> str:
+    """A page with the text between the two marks of a generated section replaced."""
+    begin, end = f"<!-- generated: {name} -->\n", f"<!-- end: {name} -->"
+    before, found, rest = page.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not found or not found_end:
+        raise SystemExit(f"the page has no section {name!r}: {begin.strip()} ... {end}")
+    return f"{before}{begin}\n{text}\n\n{end}{after}"
+
+
+def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table."""
+    lines = ["| " + " | ".join(headers) + " |", "|" + "---|" * len(headers)]
+    for row in rows:
+        cells = [cell.replace("|", "\\|").replace("\n", " ") for cell in row]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def code_spans(text: str) -> str:
+    """Documentation as Markdown: two backticks become one."""
+    return text.replace("``", "`")
+
+
+# -- the stub ----------------------------------------------------------------------------------------------------------
 
 
 def language_stub() -> str:
     """The stub of ``pypto.language``: what editors and type checkers see."""
-    lines = [
-        "# Generated by tools/generate.py from the declarations; do not edit.",
-        "from typing import Any",
-        "",
-        "from pypto.ir.dtypes import DataType",
-        "from pypto.ir.enums import AtomicType as AtomicType",
-    ]
-    enums = "CompactMode ForKind FunctionType Level Mem MemorySpace PadValue PipeType Role ScopeMode SplitMode"
-    enums += " TensorLayout TileLayout"
-    lines += [f"from pypto.ir.enums import {name} as {name}" for name in enums.split()]
-    classes = (
-        "Array AsyncEvent AsyncSession InOut MemRef MemRefType Out PrefetchAsyncContext Ptr Scalar Tensor TensorView "
-        "Tile TileView Tuple UnknownType"
-    )
-    lines += [f"from pypto.language.annotations import {name} as {name}" for name in classes.split()]
-    lines += ["from pypto.language.control import NotExecutableError as NotExecutableError"]
-    lines += [f"from pypto.language.decorators import {name} as {name}" for name in ("function", "inline", "program")]
-    readers = ("DynVar", "InlineFunction", "loads", "loads_program", "parse", "parse_program")
-    lines += [f"from pypto.parser import {name} as {name}" for name in readers]
-    lines += ["", "IntLike = Any", "PtrType = Ptr", "TaskId: Any", "adir: Any"]
-    lines += [f"{name}: TensorLayout" for name in ("ND", "DN", "NZ", "MX_A_ZZ", "MX_B_NN")]
-    lines += [f"{name}: DataType" for name in DTYPES]
-    lines += ["", "def dynamic(name: str) -> DynVar: ...", "def const(value: Any, dtype: Any) -> Any: ..."]
-    lines += [f"def {name}(*args: Any, **kwargs: Any) -> Any: ..." for name in CONSTRUCTS if name != "const"]
-    lines += [_stub_function(name, name) for name in names("") if not hasattr(pl.annotations, name)]
-    for namespace in ("tensor", "tile", "system", "array"):
-        members = names(namespace)
-        lines += ["", f"class _{namespace}:"]
-        lines += [f"    @staticmethod\n    {_stub_function(f'{namespace}.{name}', name)}" for name in members] or ["    ..."]
-        lines += ["", f"{namespace}: type[_{namespace}]"]
-    return "\n".join(lines) + "\n"
+    imports = {
+        "pypto.ir.dtypes": ["DataType"],
+        "pypto.ir.enums": _public(enums, inspect.isclass),
+        "pypto.language.annotations": _public(annotations, inspect.isclass),
+        "pypto.language.control": ["NotExecutableError"],
+        "pypto.language.decorators": _public(decorators, callable),
+        "pypto.parser": sorted(pl._FROM_READER),
+    }
+    lines = ["# Written by tools/generate.py from the declarations; do not edit.", "from typing import Any", ""]
+    lines += ["from pypto import parser as parser"]
+    for module, listed in imports.items():
+        lines += [f"from {module} import {name} as {name}" for name in listed]
+    lines += ["", *_values(), "", *_function("dynamic", ["name: str"], "DynVar", pl.dynamic.__doc__ or "")]
+    lines += _function("const", ["value: Any", "dtype: Any"], "Any", CONSTRUCTS["const"])
+    for name, doc in CONSTRUCTS.items():
+        if name != "const":
+            lines += _function(name, ["*args: Any", "**kwargs: Any"], "Any", doc)
+    for name in names(""):
+        lines += _operator(name, name)
+    for namespace in _namespaces():
+        lines += [f"class _{namespace}:"]
+        for name in names(namespace):
+            lines += ["    @staticmethod", *_operator(f"{namespace}.{name}", name, "    ")]
+        if lines[-1]:
+            lines += ["    ...", ""]
+        lines += [f"{namespace}: type[_{namespace}]", ""]
+    return "\n".join(lines).rstrip() + "\n"
 
 
-def _stub_function(path: str, name: str) -> str:
+def _public(module: ModuleType, wanted: Callable[[object], bool]) -> list[str]:
+    """Names of the language that a module defines."""
+    own = {n: v for n, v in vars(module).items() if vars(pl).get(n) is v and getattr(v, "__module__", "") == module.__name__}
+    return sorted(name for name, value in own.items() if wanted(value))
+
+
+def _namespaces() -> list[str]:
+    return sorted(name for name, value in vars(pl).items() if isinstance(value, Namespace))
+
+
+def _values() -> list[str]:
+    lines = ["IntLike = Any", "PtrType = Ptr", "TaskId: Any", "adir: Any"]
+    lines += [f"{name}: TensorLayout" for name, value in vars(pl).items() if isinstance(value, TensorLayout)]
+    return lines + [f"{name}: DataType" for name in DTYPES]
+
+
+def _operator(path: str, name: str, indent: str = "") -> list[str]:
     entry = lookup(path)
     assert entry is not None
     shown: list[str] = []
@@ -134,16 +208,44 @@ def _stub_function(path: str, name: str) -> str:
             shown.append("*")
             star = True
         shown.append(f"{parameter.name}: Any" + ("" if parameter.default is inspect.Parameter.empty else " = ..."))
-    return f"def {name}({', '.join(shown)}) -> Any: ..."
+    return _function(name, shown, "Any", entry.doc, indent)
 
 
-def main() -> None:
-    """Write all of them."""
+def _function(name: str, parameters: Sequence[str], result: str, doc: str, indent: str = "") -> list[str]:
+    """A function with its documentation, broken over lines where it is too long for one."""
+    head, tail = f"{indent}def {name}(", f") -> {result}:"
+    inner = indent + "    "
+    one_line = head + ", ".join(parameters) + tail
+    if len(one_line) <= LINE_LENGTH:
+        lines = [one_line]
+    elif len(inner + ", ".join(parameters)) <= LINE_LENGTH:
+        lines = [head, inner + ", ".join(parameters), indent + tail]
+    else:
+        lines = [head, *(f"{inner}{parameter}," for parameter in parameters), indent + tail]
+    paragraphs = [textwrap.fill(" ".join(p.split()), LINE_LENGTH - len(inner) - 6) for p in inspect.cleandoc(doc).split("\n\n")]
+    text = "\n\n".join(paragraphs).replace("\\", "\\\\").split("\n")
+    lines.append(f'{inner}"""{text[0]}' + ('"""' if len(text) == 1 else ""))
+    if len(text) > 1:
+        lines += [inner + line if line else "" for line in text[1:]]
+        lines.append(f'{inner}"""')
+    return [*lines, ""]
+
+
+def main() -> int:
+    """Write all of them; with ``--check`` only say which are not up to date."""
+    check = "--check" in sys.argv[1:]
+    stale = 0
     for path, text in generated().items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        print(path.relative_to(ROOT))
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale += 1
+        print(f"{path.relative_to(ROOT)} {'is not up to date' if check else 'written'}")
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    if check and stale:
+        print("run: make generate")
+    return 1 if check and stale else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

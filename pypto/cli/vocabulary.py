@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 
 import click
 
@@ -45,8 +46,9 @@ def show_operator(name: str) -> None:
     rows = [list(row) for row in parameter_rows(entry)]
     if rows:
         table(["parameter", "takes", "default", ""], rows)
-    for note in notes(entry):
-        click.echo(note)
+    found = notes(entry)
+    if found:
+        click.echo("\n" + "\n".join(found))
 
 
 def _nearest(path: str) -> str:
@@ -65,6 +67,6 @@ def list_passes() -> None:
         factory = get_pass(name)
         fields = dataclasses.fields(factory) if isinstance(factory, type) and dataclasses.is_dataclass(factory) else ()
         options = ", ".join(f"{f.name}={f.default}" for f in fields)
-        summary = " ".join(str(factory.__doc__ or "").split("\n\n")[0].split())
-        rows.append([name, camel_name(name), options, summary.split(". ")[0].rstrip(".") + "."])
+        first = " ".join((inspect.getdoc(factory) or "").split("\n\n")[0].split())
+        rows.append([name, camel_name(name), options, first.split(". ")[0].rstrip(".") + "."])
     table(["pass", "name", "options", "what it does"], rows)

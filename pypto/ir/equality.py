@@ -17,6 +17,7 @@ from enum import Enum
 from keyword import iskeyword
 from operator import attrgetter
 from typing import Any
+from unicodedata import normalize
 
 from pypto.diagnostics import InvalidTypeError, InvalidValueError
 from pypto.ir.attrs import attr_kind
@@ -136,6 +137,11 @@ def same_name(left: str, right: str) -> bool:
     """
     if left == right:
         return True
+    if not (left.isascii() and right.isascii()):
+        # as Python reads identifiers
+        left, right = normalize("NFKC", left), normalize("NFKC", right)
+        if left == right:
+            return True
     if not all(name.isidentifier() and not iskeyword(name) for name in (left, right)):
         return True
     short, long = (left, right) if len(left) < len(right) else (right, left)
@@ -461,5 +467,14 @@ def _make_comparer(kind: Any) -> Comparer:
 
 
 def equal_comments(a: Stmt, b: Stmt) -> bool:
-    """True when two statements carry the same comments."""
-    return [*a.leading_comments] == [*b.leading_comments] and [*a.trailing_comments] == [*b.trailing_comments]
+    """True when two statements carry the same comments, which may be divided into texts differently."""
+    return _same_comments(a.leading_comments, b.leading_comments) and _same_comments(a.trailing_comments, b.trailing_comments)
+
+
+def _same_comments(a: Sequence[str], b: Sequence[str]) -> bool:
+    return a is b or [*a] == [*b] or comment_lines(a) == comment_lines(b)
+
+
+def comment_lines(comments: Sequence[str]) -> list[str]:
+    """Comments as the lines they are written on."""
+    return [line.rstrip() for text in comments for line in text.replace("\0", "\\x00").splitlines() or [""]]

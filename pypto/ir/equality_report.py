@@ -17,6 +17,7 @@ from pypto.ir.equality import (
     Comparison,
     both_index,
     equal_attr,
+    comment_lines,
     equal_comments,
     equal_floats,
     equal_nodes,
@@ -149,7 +150,7 @@ class _Report:
     def strict_fields(self, a: Any, b: Any, path: Path) -> None:
         if isinstance(a, Stmt) and not equal_comments(a, b):
             for name in ("leading_comments", "trailing_comments"):
-                left, right = [*getattr(a, name)], [*getattr(b, name)]
+                left, right = comment_lines(getattr(a, name)), comment_lines(getattr(b, name))
                 if left != right:
                     self.fail((path, name), "Comment mismatch", left, right)
         if isinstance(a, Function | Program) and not same_name(a.name, b.name):

@@ -6,13 +6,16 @@ Operators (``pl.add``, ``pl.tile.load`` ...) come from the vocabulary and are ma
 
 from __future__ import annotations
 
-from importlib import import_module
+from importlib import import_module as _import_module
+from types import ModuleType as _Module
 from typing import TYPE_CHECKING, Any
 
-from pypto.diagnostics import did_you_mean
-from pypto.ir.dtypes import DTYPES
+from pypto.diagnostics import did_you_mean as _did_you_mean
+from pypto.ir.dtypes import DTYPES as _DTYPES
 from pypto.ir.enums import (
-    ARG_DIRECTION_NAMES,
+    ARG_DIRECTION_NAMES as _ARG_DIRECTION_NAMES,
+)
+from pypto.ir.enums import (
     AtomicType,
     CompactMode,
     ForKind,
@@ -50,8 +53,8 @@ from pypto.language.annotations import (
 from pypto.language.control import EXPORTS as _CONSTRUCTS
 from pypto.language.control import NotExecutableError
 from pypto.language.decorators import function, inline, program
-from pypto.language.operators import Namespace, operator
-
+from pypto.language.operators import Namespace as _Namespace
+from pypto.language.operators import operator as _operator
 
 if TYPE_CHECKING:
     from pypto.parser import DynVar
@@ -63,8 +66,8 @@ _FROM_READER = frozenset(("DynVar", "InlineFunction", "loads", "loads_program", 
 class _ArgDirections:
     """Spellings of argument directions: ``pl.adir.input`` and so on."""
 
-    NAME_TO_DIRECTION = {name: direction for direction, name in ARG_DIRECTION_NAMES.items()}
-    DIRECTION_TO_NAME = dict(ARG_DIRECTION_NAMES)
+    NAME_TO_DIRECTION = {name: direction for direction, name in _ARG_DIRECTION_NAMES.items()}
+    DIRECTION_TO_NAME = dict(_ARG_DIRECTION_NAMES)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -74,10 +77,10 @@ class _ArgDirections:
 
 
 adir = _ArgDirections()
-tensor = Namespace("tensor")
-tile = Namespace("tile")
-system = Namespace("system")
-array = Namespace("array")
+tensor = _Namespace("tensor")
+tile = _Namespace("tile")
+system = _Namespace("system")
+array = _Namespace("array")
 
 ND, DN, NZ = TensorLayout.ND, TensorLayout.DN, TensorLayout.NZ
 MX_A_ZZ, MX_B_NN = TensorLayout.MX_A_ZZ, TensorLayout.MX_B_NN
@@ -95,9 +98,9 @@ def dynamic(name: str) -> DynVar:
     return DynVar(name)
 
 
-globals().update(DTYPES)
+globals().update(_DTYPES)
 globals().update(_CONSTRUCTS)
-TaskId = Scalar[DTYPES["TASK_ID"]]
+TaskId = Scalar[_DTYPES["TASK_ID"]]
 
 
 def _const(value: Any, dtype: Any) -> Any:
@@ -112,12 +115,12 @@ const = _const
 
 def __getattr__(name: str) -> Any:
     if name in _FROM_READER:
-        value = globals()[name] = getattr(import_module("pypto.parser"), name)
+        value = globals()[name] = getattr(_import_module("pypto.parser"), name)
         return value
     if name == "parser":
-        return import_module("pypto.language.parser")
+        return _import_module("pypto.language.parser")
     if not name.startswith("__"):
-        found = operator(name)
+        found = _operator(name)
         if found is not None:
             globals()[name] = found
             return found
@@ -125,7 +128,7 @@ def __getattr__(name: str) -> Any:
             raise AttributeError(name)
     from pypto.ops.vocabulary import names
 
-    close = did_you_mean(name, [n for n in [*globals(), *names("")] if not n.startswith("_")])
+    close = _did_you_mean(name, __dir__())
     hint = f"; did you mean {close!r}?" if close else ""
     raise AttributeError(f"module 'pypto.language' has no attribute {name!r}{hint}")
 
@@ -133,4 +136,6 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from pypto.ops.vocabulary import names
 
-    return sorted({n for n in globals() if not n.startswith("_")} | _FROM_READER | {"parser"} | set(names("")))
+    helpers = {"Any", "TYPE_CHECKING"}
+    own = {n for n, v in globals().items() if not n.startswith("_") and n not in helpers and type(v) is not _Module}
+    return sorted(own | _FROM_READER | {"parser"} | set(names("")))

@@ -6,9 +6,9 @@ The reader is imported by the first decorator that needs it, so that importing t
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FrameType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from pypto import ir
 from pypto.ir.enums import FunctionType as KernelType
@@ -85,6 +85,10 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name != "external_source" or value is not None}
 
 
+@overload
+def program(cls: type, /) -> ir.Program: ...
+@overload
+def program(cls: None = None, *, strict_ssa: bool = False) -> Callable[[type], ir.Program]: ...
 def program(cls: Any = None, *, strict_ssa: bool = False) -> Any:
     """Read a class whose decorated methods are the functions of a program; the result is an ``ir.Program``.
 

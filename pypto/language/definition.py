@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-
 if TYPE_CHECKING:
     from pypto.parser import SourceFile
 

@@ -11,182 +11,74 @@ The order of parameters is the order people write; operands keep that order in t
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum, IntEnum, auto
+from enum import Enum
 from typing import Any
 
-from pypto.diagnostics import InvalidTypeError, InvalidValueError, did_you_mean
-from pypto.ir.attrs import AttrValue, normalize_attr
+from pypto.diagnostics import InvalidValueError, did_you_mean
+from pypto.ir.attrs import AttrValue
 from pypto.ir.dtypes import DataType
-from pypto.ir.enums import ArgEffect, CastMode, MemorySpace, PadValue, WriteChannel
-from pypto.ir.expr import EMPTY, Call, ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, index_const, make_op_call
-from pypto.ir.op import DeclaredOp, create_internal_op_call, declared_ops, get_op, register_op
+from pypto.ir.enums import ArgEffect, MemorySpace, WriteChannel
+from pypto.ir.expr import EMPTY, Call, ConstInt, Expr, MakeTuple, make_op_call
+from pypto.ir.op import DeclaredOp, create_internal_op_call, get_op, register_op
 from pypto.ir.span import UNKNOWN, Span
-from pypto.ir.types import (
-    ArrayType,
-    CommCtxType,
-    DistributedTensorType,
-    PtrType,
-    ScalarType,
-    TensorType,
-    TileType,
-    TupleType,
-    Type,
+from pypto.ir.types import ScalarType, TileType, TupleType, Type
+from pypto.ops.keywords import check_keyword, keyword_value, resolve_cast_mode, resolve_pad, same_value
+from pypto.ops.operands import (
+    check_operand_kind,
+    describe_type,
+    dim_text,
+    kind_text,
+    public_name,
+    stamp_constant,
+    stamp_scalar,
+    to_operand,
+)
+from pypto.ops.params import (
+    MISSING,
+    OPERANDS,
+    ArityError,
+    Kind,
+    Lanes,
+    Missing,
+    OperandError,
+    OperandTypeError,
+    Param,
+    ResultSpec,
 )
 
-
-class Missing(Enum):
-    """The value of a parameter that was not given."""
-
-    MISSING = auto()
-
-    def __repr__(self) -> str:
-        return "<required>"
-
-
-MISSING = Missing.MISSING
-
-
-class Kind(Enum):
-    """What a parameter accepts. The first group are operands, the second keywords."""
-
-    TENSOR = "Tensor"
-    DISTRIBUTED = "DistributedTensor"
-    TILE = "Tile"
-    SHAPED = "Tensor or Tile"
-    SHAPED_OR_SCALAR = "Tensor, Tile or Scalar"
-    SCALAR = "Scalar"
-    TUPLE = "list of integers"
-    CONTEXT = "CommCtx"
-    POINTER = "Ptr"
-    ARRAY = "Array"
-    ANY = "value"
-
-    DTYPE = "DataType"
-    ENUM = "enum member"
-    BOOL = "bool"
-    INT = "int"
-    FLOAT = "float"
-    STR = "str"
-    CAST_MODE = "rounding mode"
-    PAD = "PadValue or number"
-    TARGETS = "bool or int"
-
-
-OPERANDS = frozenset(
-    (
-        Kind.TENSOR,
-        Kind.DISTRIBUTED,
-        Kind.TILE,
-        Kind.SHAPED,
-        Kind.SHAPED_OR_SCALAR,
-        Kind.SCALAR,
-        Kind.TUPLE,
-        Kind.CONTEXT,
-        Kind.POINTER,
-        Kind.ARRAY,
-        Kind.ANY,
-    )
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Param:
-    """One parameter of an operator.
-
-    ``default`` is MISSING for a required one. ``stored`` keeps a keyword in the call even when it equals its default. ``stamp`` names
-    the operand whose element type a constant scalar takes; or the keyword that holds that type, or it is the type itself, and then
-    the scalar must have it; ``stamp_as`` turns the operand's type into another one first. An operand with an ``enum`` may be written
-    as a member and is stored as its number. ``same_as`` names the operand that stands in when this one is omitted. ``unified`` is the
-    name the parameter has in the bare spelling (``pl.read``) when that differs. ``by_keyword`` prints an operand as ``name=value``;
-    ``keyword_only`` refuses it positionally. ``placeholder`` puts an empty tuple in the place of an omitted operand when a later one
-    is given. ``literal`` asks for a compile-time number. ``single`` takes one integer for a list of one. ``shown_as_number`` prints a
-    member of an enumeration that is stored as a number as that number, not by its name.
-    """
-
-    name: str
-    kind: Kind
-    default: Any = MISSING
-    enum: type[Enum] | None = None
-    stored: bool = False
-    stamp: str | DataType | None = None
-    stamp_as: Callable[[DataType], DataType] | None = None
-    unified: str = ""
-    same_as: str | None = None
-    by_keyword: bool = False
-    keyword_only: bool = False
-    placeholder: bool = False
-    literal: bool = False
-    single: bool = False
-    shown_as_number: bool = False
-    doc: str = ""
-
-    @property
-    def is_operand(self) -> bool:
-        """True when it becomes an argument of the IR call."""
-        return self.kind in OPERANDS
-
-    @property
-    def required(self) -> bool:
-        """True when it must be given."""
-        return self.default is MISSING and self.same_as is None
-
-
-class Lanes(Enum):
-    """How the elements of the result depend on the elements of the operands; from this the runtime tracks poison.
-
-    ELEMENTWISE: element i on elements i (broadcast). MOVE: elements are only moved, so the same function moves their poison. REDUCE and
-    CONTRACT: each result element on a row, column or more of the *valid* region, which is all that the meaning is given. ALL: every
-    result element on every operand element. NONE: no element of any operand is looked at.
-    """
-
-    ELEMENTWISE = auto()
-    MOVE = auto()
-    REDUCE = auto()
-    CONTRACT = auto()
-    ALL = auto()
-    NONE = auto()
-
-
-class OperandError(InvalidValueError):
-    """An operand that the type rule refuses; ``operand`` is its position among the IR arguments, for the caret."""
-
-    code = "type-mismatch"
-
-    def __init__(self, message: str, operand: int, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
-        self.operand = operand
-
-
-class OperandTypeError(OperandError, TypeError):
-    """An operand of the wrong kind."""
-
-
-class ArityError(InvalidTypeError):
-    """The wrong number of operands, or an unknown keyword; ``parameter`` names it when known."""
-
-    code = "arity"
-
-    def __init__(self, message: str, parameter: str | None = None, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
-        self.parameter = parameter
-
+__all__ = [
+    "MISSING",
+    "OPERANDS",
+    "ArityError",
+    "Declaration",
+    "Kind",
+    "Lanes",
+    "Missing",
+    "OperandError",
+    "OperandTypeError",
+    "Param",
+    "ResultSpec",
+    "check_operand_kind",
+    "default_facts",
+    "describe_type",
+    "dim_text",
+    "keyword_value",
+    "kind_text",
+    "op",
+    "public_name",
+    "resolve_cast_mode",
+    "resolve_pad",
+    "stamp_constant",
+    "stamp_scalar",
+    "to_operand",
+]
 
 Rule = Callable[["Declaration", Sequence[Expr], Mapping[str, AttrValue]], Type]
 """A type rule: operator, operands and keywords to the result type. It also checks everything that can be wrong with them."""
 
 Memory = MemorySpace | str | None
 """Where a tile result lives: a space, the name of the keyword that says so, ``"inherit"`` (from the first tile operand), or None."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResultSpec:
-    """What a meaning may ask to know of its result: the NumPy element type and the extents."""
-
-    dtype: Any
-    shape: tuple[int, ...]
 
 
 _OPTIONAL_FACTS: Mapping[str, Any] = {
@@ -494,7 +386,7 @@ class Declaration(DeclaredOp):
                 return
             value = param.default
         stored = keyword_value(self, param, value)
-        if stored is None or (not param.stored and param.default is not MISSING and _same_value(stored, param)):
+        if stored is None or (not param.stored and param.default is not MISSING and same_value(stored, param)):
             return
         kwargs[param.name] = stored
 
@@ -601,15 +493,6 @@ def _category(name: str) -> str:
     )
 
 
-def public_name(declaration: DeclaredOp) -> str:
-    """How people spell the operator: ``pl.tile.add``, ``pld.tensor.put``; Python keywords get an underscore."""
-    import keyword
-
-    head, _, leaf = declaration.name.rpartition(".")
-    leaf = leaf + "_" if keyword.iskeyword(leaf) else leaf
-    return f"{head}.{leaf}" if head.startswith("pld") else f"pl.{head}.{leaf}" if head else leaf
-
-
 def _default_text(param: Param) -> str:
     if param.same_as is not None:
         return param.same_as
@@ -617,279 +500,6 @@ def _default_text(param: Param) -> str:
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
     return value.name if isinstance(value, DataType) else repr(value)
-
-
-def _same_value(stored: AttrValue, param: Param) -> bool:
-    default = param.default
-    if isinstance(default, IntEnum):
-        default = int(default)
-    return type(stored) is type(default) and stored == default
-
-
-def to_operand(value: Any, span: Span = UNKNOWN) -> Expr | None:
-    """A Python value as an operand: expressions as they are, wrappers unwrapped, numbers as constants, lists as tuples; else None."""
-    if isinstance(value, Expr):
-        return value
-    if isinstance(value, bool):
-        return ConstBool(value, span)
-    if isinstance(value, int):
-        return index_const(value)
-    if isinstance(value, float):
-        return ConstFloat(value, DataType.FP32, span)
-    if isinstance(value, list | tuple):
-        items: list[Any] = [to_operand(v, span) for v in value]  # pyright: ignore[reportUnknownVariableType]
-        return None if any(v is None for v in items) else MakeTuple(items, span)
-    inner = getattr(value, "expr", None)
-    if isinstance(inner, Expr):
-        return inner
-    return to_operand(int(value), span) if hasattr(value, "__index__") else None
-
-
-def stamp_scalar(
-    declaration: Declaration,
-    scalar: Expr,
-    paired: Expr,
-    at: int,
-    stamp_as: Callable[[DataType], DataType] | None = None,
-) -> Expr:
-    """A scalar operand beside a tile or tensor: INDEX constants and FP32 literals take the element type of ``paired``.
-
-    A float literal beside integer elements keeps FP32; constants with another explicit type stay.
-
-    Raises:
-        OperandError: an INDEX scalar that is not constant.
-    """
-    element: DataType | None = getattr(paired.type, "dtype", None)
-    if element is None:
-        return scalar
-    if stamp_as is not None:
-        element = stamp_as(element)
-    kind: Any = scalar.type
-    if isinstance(scalar, ConstInt) and scalar.dtype is DataType.INDEX:
-        if element.is_float():
-            return ConstFloat(float(scalar.value), element, scalar.span)
-        return scalar if element is DataType.INDEX else ConstInt(scalar.value, element, scalar.span)
-    if isinstance(scalar, ConstFloat) and scalar.dtype is DataType.FP32 and element.is_float():
-        return scalar if element is DataType.FP32 else ConstFloat(scalar.value, element, scalar.span)
-    if kind.dtype is DataType.INDEX and element is not DataType.INDEX:
-        raise OperandError(
-            f"{declaration.name} cannot combine {element.name} elements with a scalar of type INDEX",
-            at,
-            hint=f"cast it first: pl.cast(..., pl.{element.name})",
-        )
-    return scalar
-
-
-def stamp_constant(scalar: Expr, dtype: DataType) -> Expr:
-    """A constant of the default type (INDEX, or FP32) as a constant of ``dtype`` when its value allows; any other scalar as it is."""
-    if isinstance(scalar, ConstInt) and scalar.dtype is DataType.INDEX and dtype is not DataType.INDEX:
-        if dtype.is_float():
-            return ConstFloat(float(scalar.value), dtype, scalar.span)
-        if dtype is DataType.BOOL and scalar.value in (0, 1):
-            return ConstBool(bool(scalar.value), scalar.span)
-        return ConstInt(scalar.value, dtype, scalar.span) if dtype.is_int() else scalar
-    if isinstance(scalar, ConstFloat) and scalar.dtype is DataType.FP32 and dtype is not DataType.FP32:
-        if dtype.is_float():
-            return ConstFloat(scalar.value, dtype, scalar.span)
-        if dtype.is_int() and scalar.value.is_integer():
-            return ConstInt(int(scalar.value), dtype, scalar.span)
-    return scalar
-
-
-_KIND_TYPES: dict[Kind, tuple[type[Type], ...]] = {
-    Kind.TENSOR: (TensorType,),
-    Kind.DISTRIBUTED: (DistributedTensorType,),
-    Kind.TILE: (TileType,),
-    Kind.SHAPED: (TensorType, TileType),
-    Kind.SHAPED_OR_SCALAR: (TensorType, TileType, ScalarType),
-    Kind.SCALAR: (ScalarType,),
-    Kind.TUPLE: (TupleType,),
-    Kind.CONTEXT: (CommCtxType,),
-    Kind.POINTER: (PtrType,),
-    Kind.ARRAY: (ArrayType,),
-    Kind.ANY: (Type,),
-}
-
-
-_EITHER = frozenset((Kind.SHAPED, Kind.SHAPED_OR_SCALAR))
-
-
-def _kind_hint(declaration: Declaration, arg: Expr) -> str | None:
-    """The likely mending of an operand of the wrong kind."""
-    if isinstance(arg.type, ScalarType) and declaration.scalar_variant is not None:
-        return f"did you mean {public_name(get_op(declaration.scalar_variant))}?"
-    if isinstance(arg.type, TileType | TensorType):
-        space = "tile" if isinstance(arg.type, TileType) else "tensor"
-        for full in declared_ops():
-            if isinstance(full, Declaration) and full.scalar_variant == declaration.name and full.namespace == space:
-                return f"did you mean {public_name(full)}?"
-        if space == "tensor" and declaration.namespace == "tile":
-            return "load it first: pl.load(...)"
-    return None
-
-
-def kind_text(declaration: Declaration, param: Param) -> str:
-    """What a parameter takes, as people call it: a tile operator's ``Tensor, Tile or Scalar`` is a ``Tile or Scalar``."""
-    text = param.kind.value
-    if param.kind not in _EITHER or declaration.namespace not in ("tile", "tensor"):
-        return text
-    text = text.replace("Tensor, Tile or", "Tile or").replace("Tensor or ", "")
-    return text if declaration.namespace == "tile" else text.replace("Tile", "Tensor")
-
-
-def check_operand_kind(declaration: Declaration, param: Param, arg: Expr, at: int) -> None:
-    """Refuse an operand of another kind than the parameter takes, and an entry of an index list that is no integer scalar."""
-    wanted = _KIND_TYPES[param.kind]
-    other = {"tile": TensorType, "tensor": TileType}.get(declaration.namespace) if param.kind in _EITHER else None
-    if not isinstance(arg.type, wanted) or (other is not None and isinstance(arg.type, other)):
-        what = kind_text(declaration, param)
-        raise OperandTypeError(
-            f"{declaration.name} takes a {what} as {param.name!r}, got {describe_type(arg.type)}",
-            at,
-            _kind_hint(declaration, arg),
-        )
-    if param.kind is Kind.TUPLE and isinstance(arg, MakeTuple):
-        for element in arg.elements:
-            type_: Any = element.type
-            if type(type_) is not ScalarType or not type_.dtype.is_int():
-                raise OperandTypeError(
-                    f"{declaration.name} takes integers in {param.name!r}, got {describe_type(element.type)}", at
-                )
-    if isinstance(arg.type, TileType) and param.name in declaration.memory_inputs:
-        allowed = declaration.memory_inputs[param.name]
-        if arg.type.memory_space is not None and arg.type.memory_space not in allowed:
-            names = " or ".join(s.name for s in allowed)
-            raise OperandError(
-                f"{declaration.name} takes {param.name!r} in {names}, got a tile in {arg.type.memory_space.name}",
-                at,
-                hint=f"move it first: pl.move(..., target_memory=pl.Mem.{allowed[0].name})",
-            )
-
-
-def describe_type(type_: Type) -> str:
-    """A short name of a type for messages: ``FP32 tile [64, 64]``."""
-    dtype: DataType | None = getattr(type_, "dtype", None)
-    names: dict[type[Type], str] = {
-        TileType: "tile",
-        TensorType: "tensor",
-        DistributedTensorType: "distributed tensor",
-        ScalarType: "scalar",
-    }
-    word = names.get(type(type_), type(type_).__name__)
-    if dtype is None:
-        return word
-    shape: Any = getattr(type_, "shape", None)
-    extents = "" if shape is None else f" [{', '.join(dim_text(d) for d in shape)}]"
-    return f"{dtype.name} {word}{extents}"
-
-
-def dim_text(dim: Expr) -> str:
-    """A dimension for messages."""
-    from pypto.ir.expr import Var
-
-    if isinstance(dim, ConstInt):
-        return str(dim.value)
-    return dim.name_hint if isinstance(dim, Var) else "?"
-
-
-_KEYWORD_TYPES: dict[Kind, tuple[type, ...]] = {
-    Kind.DTYPE: (DataType,),
-    Kind.BOOL: (bool,),
-    Kind.INT: (int,),
-    Kind.FLOAT: (float, int),
-    Kind.STR: (str,),
-    Kind.CAST_MODE: (int,),
-    Kind.PAD: (PadValue,),
-}
-
-
-def check_keyword(declaration: Declaration, param: Param, value: AttrValue) -> None:
-    """Refuse a stored keyword value of the wrong type."""
-    if param.kind is Kind.ENUM:
-        enum = param.enum
-        assert enum is not None
-        ok = type(value) is int if issubclass(enum, IntEnum) else isinstance(value, enum)
-    elif param.kind is Kind.INT or param.kind is Kind.CAST_MODE:
-        ok = type(value) is int
-    else:
-        wanted = _KEYWORD_TYPES.get(param.kind)
-        ok = wanted is None or isinstance(value, wanted)
-    if not ok:
-        what = param.enum.__name__ if param.enum else param.kind.value
-        article = "an" if what[0] in "aeiouAEIOU" else "a"
-        raise InvalidTypeError(f"{declaration.name} takes {article} {what} as {param.name!r}, got {value!r}")
-
-
-def keyword_value(declaration: Declaration, param: Param, value: Any) -> AttrValue | None:
-    """A written keyword value as it is stored; None when the parameter is optional and None was written.
-
-    Raises:
-        InvalidTypeError, InvalidValueError: a value that the parameter does not take.
-    """
-    if value is None and param.default is None:
-        return None
-    kind = param.kind
-    if isinstance(value, ConstInt | ConstFloat | ConstBool):
-        value = value.value
-    if kind is Kind.ENUM and param.enum is not None:
-        enum = param.enum
-        if issubclass(enum, IntEnum) and type(value) is int:
-            if value not in [m.value for m in enum]:
-                choices = ", ".join(f"{m.name} {m.value}" for m in enum)
-                raise InvalidValueError(f"{declaration.name} takes {param.name!r} as one of {choices}; got {value}")
-            return value
-        if not isinstance(value, enum):
-            names = ", ".join(f"{enum.__name__}.{m.name}" for m in enum)
-            raise InvalidTypeError(f"{declaration.name} takes {param.name!r} as one of {names}; got {value!r}")
-        return normalize_attr(param.name, value)
-    if kind is Kind.CAST_MODE:
-        return resolve_cast_mode(value)
-    if kind is Kind.FLOAT and type(value) is int:
-        if abs(value) > 1 << 53:
-            raise InvalidValueError(f"{declaration.name} takes integers up to 2**53 as {param.name!r}, got {value}")
-        return float(value)
-    if kind is Kind.PAD:
-        return resolve_pad(declaration, param, value)
-    stored = normalize_attr(param.name, value)
-    check_keyword(declaration, param, stored)
-    return stored
-
-
-def resolve_pad(declaration: Declaration, param: Param, value: Any) -> PadValue:
-    """The pad value meant: a member other than null, or 0, 0.0, plus or minus infinity as a number.
-
-    Raises:
-        InvalidValueError: null, or any other number.
-        InvalidTypeError: neither a member nor a number.
-    """
-    if isinstance(value, PadValue) and value is not PadValue.null:
-        return value
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        known = {0.0: PadValue.zero, math.inf: PadValue.max, -math.inf: PadValue.min}.get(value)
-        if known is not None:
-            return known
-    what = f"{declaration.name} takes PadValue.zero, .max, .min, or 0, math.inf, -math.inf as {param.name!r}; got {value!r}"
-    if isinstance(value, PadValue | int | float) and not isinstance(value, bool):
-        raise InvalidValueError(what)
-    raise InvalidTypeError(what)
-
-
-_CAST_MODES: Mapping[str | int, int] = {key: int(m) for m in CastMode for key in (m.name, int(m))}
-
-
-def resolve_cast_mode(mode: object) -> int:
-    """The number of a rounding mode given by name or number.
-
-    Raises:
-        InvalidValueError: no such mode (a bool is none).
-    """
-    known = _CAST_MODES.get(mode) if isinstance(mode, str | int) and not isinstance(mode, bool) else None
-    if known is not None:
-        return known
-    names = [m.name for m in CastMode]
-    close = did_you_mean(str(mode), names)
-    hint = f"did you mean {close!r}?" if close else "one of " + ", ".join(names)
-    raise InvalidValueError(f"{mode!r} is no rounding mode", hint=hint)
 
 
 def op(

@@ -50,7 +50,8 @@ def default_text(param: Param) -> str:
 def parameter_rows(declaration: Declaration) -> list[tuple[str, str, str, str]]:
     """Name, what it takes, default and documentation of each parameter; keyword-only ones are marked in the default."""
     return [
-        (p.name, accepts(declaration, p), default_text(p) + (", by keyword" if p.keyword_only else ""), p.doc) for p in declaration.params
+        (p.name, accepts(declaration, p), default_text(p) + (", by keyword" if p.keyword_only else ""), p.doc)
+        for p in declaration.params
     ]
 
 

@@ -14,7 +14,7 @@ from pypto.ir.enums import ArgDirection, MemorySpace, PadValue, SplitMode, Tenso
 from pypto.ir.expr import Expr, Var
 from pypto.parser.environment import NOTHING
 from pypto.parser.errors import ParserError, ParserSyntaxError, ParserTypeError
-from pypto.parser.folding import named_value, path_of
+from pypto.parser.folding import named_value, path_of, static
 from pypto.parser.reader import Reader
 
 _STORED = (DataType, MemorySpace, TensorLayout, TileLayout, PadValue, ArgDirection)
@@ -73,6 +73,10 @@ def attr_value(reader: Reader, key: str, node: Any, *, enums: bool = False) -> A
             return value
     if kind is ast.List or kind is ast.Tuple:
         return _list(reader, key, node)
+    if kind is ast.Call and type(node.func) is ast.Name:
+        value = static(reader, node)
+        if isinstance(value, float):
+            return value
     if kind is ast.Name:
         value = reader.name_value(node)
         if isinstance(value, bool | int | float | str | Expr) or isinstance(value, _STORED):
@@ -145,8 +149,8 @@ def read_function_attrs(reader: Reader, node: Any, what: str, known: dict[str, A
 
 
 def stored_function_attr(value: Any, key: str) -> Any:
-    """A function attribute as it is stored; None for one that says nothing (``split`` NONE)."""
+    """A function attribute as it is stored; None for one that says nothing (``split`` NONE). A plain number is stored as it is."""
     if isinstance(value, SplitMode):
         return int(value) if value is not SplitMode.NONE or key != "split" else None
-    return None if key == "split" and value == 0 else value
+    return value
 

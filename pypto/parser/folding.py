@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
+import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -75,6 +77,19 @@ _CLOSURE_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "type": type,
 }
 _MATH = {name: getattr(math, name) for name in ("inf", "nan", "pi", "e", "tau")}
+
+
+_NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan, "-nan": math.copysign(math.nan, -1.0)}
+_NAN_BITS = re.compile(r"nan:([0-9a-f]{16})")
+
+
+def not_finite(text: str) -> float | None:
+    """The infinity or NaN that a string names: ``inf``, ``nan``, either with a minus, ``nan:<16 hex digits>``; None for other strings."""
+    bits = _NAN_BITS.fullmatch(text)
+    if bits is not None:
+        value: float = struct.unpack("<d", struct.pack("<Q", int(bits.group(1), 16)))[0]
+        return value if math.isnan(value) else None
+    return _NOT_FINITE.get(text)
 
 
 def combine(reader: Reader, node: Any, op: type, left: Any, right: Any) -> Any:
@@ -359,6 +374,12 @@ def _call(reader: Reader, node: ast.Call) -> Any:
     if type(func) is ast.Attribute and func.attr == "get_byte" and not node.args and not node.keywords:
         dtype = static(reader, func.value)
         return dtype.get_byte() if isinstance(dtype, DataType) else NOTHING
+    if type(func) is ast.Name and func.id == "float" and len(node.args) == 1 and not node.keywords:
+        # also where the kernel has a variable of that name, which could not be called
+        text = node.args[0].value if type(node.args[0]) is ast.Constant else None
+        value = not_finite(text) if isinstance(text, str) else None
+        if value is not None:
+            return value
     if type(func) is not ast.Name or func.id in reader.names or reader.env.value(func.id) is not NOTHING:
         return NOTHING
     function = (_NUMBER_FUNCTIONS if reader.env.is_text else _CLOSURE_FUNCTIONS).get(func.id)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
-import re
-import struct
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,15 +20,12 @@ from pypto.parser.errors import (
     ParserTypeError,
     ScalarOperandError,
 )
-from pypto.parser.folding import static
+from pypto.parser.folding import not_finite, static
 from pypto.parser.memrefs import read_memref
 from pypto.parser.reader import Reader
 from pypto.parser.submits import read_submit
 from pypto.parser.types import annotation_type
 from pypto.parser.windows import find_window
-
-_NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan, "-nan": math.copysign(math.nan, -1.0)}
-_NAN_BITS = re.compile(r"nan:([0-9a-f]{16})")
 
 
 def _plain_nodes() -> dict[str, type[Any]]:
@@ -94,16 +88,8 @@ def _signed_literal(node: Any) -> Any:
     if negative and (isinstance(value, bool) or not isinstance(value, int | float)):
         return None
     if isinstance(value, str):
-        return _not_finite(value)
+        return not_finite(value)
     return (-value if negative else value) if isinstance(value, bool | int | float) else None
-
-
-def _not_finite(text: str) -> float | None:
-    bits = _NAN_BITS.fullmatch(text)
-    if bits is not None:
-        value: float = struct.unpack("<d", struct.pack("<Q", int(bits.group(1), 16)))[0]
-        return value if math.isnan(value) else None
-    return _NOT_FINITE.get(text)
 
 
 @special("logical_xor")

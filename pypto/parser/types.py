@@ -378,7 +378,7 @@ def _tuple(reader: Reader, node: Any, parts: list[Any]) -> Annotated:
     types: list[Type] = []
     for part in parts:
         found = annotation_type(reader, part)
-        if isinstance(found, TupleType):
+        if isinstance(found, TupleType) and not reader.source.printed:
             raise reader.failure(ParserTypeError, "a tuple type cannot hold another", part)
         types.append(found)
     return Annotated(TupleType(types), True, True, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pypto.ir.equality import comment_lines
 from pypto.ir.expr import Call, Expr, Var
 from pypto.ir.function import Function, Program
 from pypto.ir.node import Node
@@ -64,9 +65,7 @@ class Session:
     def comments(self, texts: Sequence[str], depth: int) -> None:
         """Add comment lines."""
         margin = INDENT * depth
-        for text in texts:
-            for part in text.replace("\0", "\\x00").splitlines() or [""]:
-                self.lines.append(f"{margin}# {part}".rstrip())
+        self.lines += [f"{margin}# {line}".rstrip() for line in comment_lines(texts)]
 
     # -- names -----------------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from pypto.ir.stmt import (
     WhileStmt,
 )
 from pypto.ir.type_parts import is_closed, type_expressions
-from pypto.ir.types import Type
+from pypto.ir.types import ShapedType, Type
 from pypto.ir.verify.report import Findings, UseAfterDefErrorType
 from pypto.ir.verify.walk import TERMINATORS, bodies, defined, final, held, nodes, statements
 
@@ -157,10 +157,11 @@ class _Checker:
             self.use([stmt.condition], stmt.span)
         self.statement(stmt.body)
         inside = self.close(mark)
-        if isinstance(stmt, ForStmt) and _surely_runs(stmt):
-            for var in inside:
-                if not isinstance(var, IterArg):
-                    self.define(var)
+        runs = isinstance(stmt, ForStmt) and _surely_runs(stmt)
+        for var in inside:
+            # a tile or tensor that only a loop assigns is unwritten when the loop does not run; a scalar would be nothing at all
+            if not isinstance(var, IterArg) and (runs or isinstance(var.type, ShapedType)):
+                self.define(var)
 
     def scope(self, stmt: ScopeStmt) -> None:
         results = _scope_results(stmt)

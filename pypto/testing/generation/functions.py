@@ -57,7 +57,7 @@ class FunctionAuthor(StatementAuthor):
         kind = self.pick((FunctionType.Opaque, FunctionType.Opaque, FunctionType.InCore, *FunctionType))
         place: dict[str, Any] = {}
         if kind is FunctionType.Opaque and self.chance(0.3):
-            place = {"level": self.pick(tuple(Level)), "role": self.pick((None, *Role))}
+            place = {"level": self.pick(tuple(Level)), "role": self.pick((None, Role.Orchestrator))}
         b = self.builder
         binding = self.chance(0.03)
         with b.function(name, type=kind, attrs=self.function_attributes(), requires_runtime_binding=binding, **place) as f:
@@ -84,7 +84,7 @@ class FunctionAuthor(StatementAuthor):
         spaces = self.pick(((MemorySpace.Left, MemorySpace.Right, MemorySpace.Acc), (MemorySpace.Mat, None, vec)))
         types += [TileType([16, 16], dtype, None, None, space) for space in spaces]
         integer = self.pick((DataType.INT32, DataType.INT32, DataType.UINT8, DataType.INT16, DataType.UINT32))
-        types += [TensorType([16, 16], integer), TileType([16, 16], integer, None, None, vec), ArrayType(DataType.INT32, 4)]
+        types += [TensorType([16, 16], integer), TileType([16, 16], integer, None, None, vec)]
         return types
 
     def function_attributes(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class FunctionAuthor(StatementAuthor):
             if self.chance(0.5):
                 self.builder.emit(ReturnStmt([]))
             return
-        values = [self.any_value() for _ in range(self.pick((1, 1, 2, 3)))]
+        values = [v for v in [self.any_value() for _ in range(self.pick((1, 1, 2, 3)))] if not isinstance(v.type, ArrayType)]
         for value in values:
             f.return_type(value.type)
         self.comment()

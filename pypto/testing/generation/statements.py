@@ -19,6 +19,7 @@ class StatementAuthor(OperatorAuthor):
     namespaces: tuple[str, ...] = SPACES
     single_assignment = False
     scopes = True
+    in_kernel = False
 
     def statements(self, most: int, depth: int, in_loop: bool = False) -> None:
         """Some statements."""
@@ -165,7 +166,7 @@ class StatementAuthor(OperatorAuthor):
             carried = [loop.iter_arg(self.name(), start, type_) for start, type_ in zip(starts, types, strict=True)]
             made = [loop.return_var(self.name()) for _ in types]
             self.values += [loop_var, *carried]
-            self.statements(4, depth - 1, in_loop=not types and kind is not ForKind.Unroll)
+            self.statements(4, depth - 1, in_loop=not types and kind is ForKind.Sequential)
             self.hand_on(types)
         self.values += made
 
@@ -190,16 +191,20 @@ class StatementAuthor(OperatorAuthor):
         if kind is ScopeKind.Hierarchy:
             options = {"level": self.pick(tuple(Level)), "role": self.pick((None, *Role))}
         elif kind is ScopeKind.Spmd:
-            options = {"core_num": self.scalar(DataType.INDEX, 2), "sync_start": self.chance(0.5)}
+            options = {"core_num": self.pick((index_const(4), *self.scalars(DataType.INDEX))), "sync_start": self.chance(0.5)}
         elif kind is ScopeKind.SplitAiv:
             options = {"split": self.pick((SplitMode.UP_DOWN, SplitMode.LEFT_RIGHT))}
         elif kind is ScopeKind.InCore:
             options = {"split": self.pick((None, *SplitMode))}
         elif kind is ScopeKind.Runtime:
             options = {"manual": self.chance(0.5)}
+        elif self.in_kernel:
+            return
+        before, self.in_kernel = self.in_kernel, self.in_kernel or kind is ScopeKind.InCore
         hint = self.pick(("", "", "hint", "two words"))
         self.comment()
         attrs = self.call_attributes() if self.chance(0.2) else None
         with self.builder.scope(kind, name_hint=hint, attrs=attrs, **options), self.block():
             self.statements(3, depth - 1)
             self.scalar_statement()
+        self.in_kernel = before

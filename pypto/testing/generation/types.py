@@ -9,7 +9,6 @@ from pypto.ir.dtypes import DataType
 from pypto.ir.enums import CompactMode, MemorySpace, PadValue, TensorLayout, TileLayout
 from pypto.ir.expr import Expr, Mul, Var, index_const
 from pypto.ir.types import (
-    ArrayType,
     AsyncEventType,
     CommCtxType,
     DistributedTensorType,
@@ -103,9 +102,6 @@ class TypeAuthor(ScalarAuthor):
         if kind == 6 and depth:
             return TupleType([self.any_type(depth - 1) for _ in range(self.count(3))])
         if kind == 7:
-            dtype = self.pick((DataType.INT32, DataType.BOOL, DataType.TASK_ID, DataType.UINT64, DataType.INDEX))
-            return ArrayType(dtype, 1 + self.count(15))
-        if kind == 8:
             return self.pick((PtrType(), CommCtxType(), AsyncEventType(), ScalarType(DataType.TASK_ID)))
         return ScalarType(self.dtype())
 
