@@ -65,8 +65,9 @@ def list_passes() -> None:
     rows: list[list[str]] = []
     for name in pass_names():
         factory = get_pass(name)
+        doc = inspect.getdoc(factory) or ""
         fields = dataclasses.fields(factory) if isinstance(factory, type) and dataclasses.is_dataclass(factory) else ()
         options = ", ".join(f"{f.name}={f.default}" for f in fields)
-        first = " ".join((inspect.getdoc(factory) or "").split("\n\n")[0].split())
+        first = " ".join(doc.split("\n\n")[0].split())
         rows.append([name, camel_name(name), options, first.split(". ")[0].rstrip(".") + "."])
     table(["pass", "name", "options", "what it does"], rows)

@@ -102,7 +102,7 @@ from pypto.ir.utilities import (
 
 if TYPE_CHECKING:
     from pypto.ir.builder import BuilderError, IRBuilder
-    from pypto.ir.serialize import SerializationError, deserialize, deserialize_from_file, serialize, serialize_to_file
+    from pypto.ir.serialization import SerializationError, deserialize, deserialize_from_file, serialize, serialize_to_file
     from pypto.ir.visitor import IRMutator, IRVisitor
 
 DYNAMIC_DIM = -1
@@ -118,11 +118,11 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "IRBuilder": ("pypto.ir.builder", "IRBuilder"),
     "IRMutator": ("pypto.ir.visitor", "IRMutator"),
     "IRVisitor": ("pypto.ir.visitor", "IRVisitor"),
-    "SerializationError": ("pypto.ir.serialize", "SerializationError"),
-    "deserialize": ("pypto.ir.serialize", "deserialize"),
-    "deserialize_from_file": ("pypto.ir.serialize", "deserialize_from_file"),
-    "serialize": ("pypto.ir.serialize", "serialize"),
-    "serialize_to_file": ("pypto.ir.serialize", "serialize_to_file"),
+    "SerializationError": ("pypto.ir.serialization", "SerializationError"),
+    "deserialize": ("pypto.ir.serialization", "deserialize"),
+    "deserialize_from_file": ("pypto.ir.serialization", "deserialize_from_file"),
+    "serialize": ("pypto.ir.serialization", "serialize"),
+    "serialize_to_file": ("pypto.ir.serialization", "serialize_to_file"),
     "op": ("pypto.ops.helpers", None),
     "python_print": ("pypto.printer", "python_print"),
     "register_format_callback": ("pypto.printer", "register_format_callback"),

@@ -386,7 +386,13 @@ def _field_definitions(c: Comparison, a: Sequence[Var], b: Sequence[Var]) -> boo
 
 
 def _field_types(c: Comparison, a: Sequence[Type], b: Sequence[Type]) -> bool:
-    return len(a) == len(b) and all(equal_types(c, x, y) for x, y in zip(a, b, strict=True))
+    before = c.pairing
+    # reading makes a dynamic dimension of its own for what only a result mentions
+    c.pairing = before or c.strict
+    try:
+        return len(a) == len(b) and all(equal_types(c, x, y) for x, y in zip(a, b, strict=True))
+    finally:
+        c.pairing = before
 
 
 def _field_functions(c: Comparison, a: Mapping[Any, Function], b: Mapping[Any, Function]) -> bool:

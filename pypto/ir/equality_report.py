@@ -175,8 +175,13 @@ class _Report:
         elif kind is FieldKind.TYPES:
             if len(left) != len(right):
                 self.fail(at, f"Type vector size mismatch ({len(left)} types != {len(right)} types)", len(left), len(right))
-            for index, (x, y) in enumerate(zip(left, right, strict=True)):
-                self.types(x, y, (at, f"[{index}]"))
+            before = self.c.pairing
+            self.c.pairing = before or self.c.strict
+            try:
+                for index, (x, y) in enumerate(zip(left, right, strict=True)):
+                    self.types(x, y, (at, f"[{index}]"))
+            finally:
+                self.c.pairing = before
         elif kind is FieldKind.FUNCTIONS:
             self.functions(left, right, at)
         elif kind is FieldKind.OP:

@@ -39,7 +39,8 @@ def function(
 
     Args:
         type: what kind of code it is.
-        level, role: where it runs and what it does; they follow from ``type`` when not given.
+        level: where it runs; it follows from ``type`` when not given.
+        role: what it does there; it follows from ``type`` when not given.
         attrs: function attributes.
         auto_scope: False when the author orders the tasks.
         strict_ssa: refuse a second assignment to a name.

@@ -548,7 +548,8 @@ def op(
         short: reachable as ``pl.<leaf>``. When a tensor and a tile operator share a leaf and both are short, the operand decides.
         memory: where a tile result lives.
         memory_inputs: memory spaces that an operand may be in.
-        writes, reads_writes: operands that are written, or read and written; all others are read.
+        writes: operands that are written; those not named anywhere are read.
+        reads_writes: operands that are read and written.
         reads_when: written operands that are also read when a keyword has a value: ``{"output_tensor": ("atomic", 1)}``.
         valid_only: operands of which the meaning gets the valid region only (with REDUCE and CONTRACT that holds for all).
         spellings: further names people may use in place of the last component; when it is ``short``, ``pl.<spelling>`` is the short form.

@@ -157,13 +157,10 @@ def check_operand_kind(declaration: Declaration, param: Param, arg: Expr, at: in
             at,
             _kind_hint(declaration, arg),
         )
-    if param.kind is Kind.TUPLE and isinstance(arg, MakeTuple):
-        for element in arg.elements:
-            type_: Any = element.type
-            if type(type_) is not ScalarType or not type_.dtype.is_int():
-                raise OperandTypeError(
-                    f"{declaration.name} takes integers in {param.name!r}, got {describe_type(element.type)}", at
-                )
+    if param.kind is Kind.TUPLE and isinstance(arg.type, TupleType):
+        for type_ in [element.type for element in arg.elements] if isinstance(arg, MakeTuple) else arg.type.types:
+            if not isinstance(type_, ScalarType) or not type_.dtype.is_int():
+                raise OperandTypeError(f"{declaration.name} takes integers in {param.name!r}, got {describe_type(type_)}", at)
     if isinstance(arg.type, TileType) and param.name in declaration.memory_inputs:
         allowed = declaration.memory_inputs[param.name]
         if arg.type.memory_space is not None and arg.type.memory_space not in allowed:

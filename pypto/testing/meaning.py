@@ -27,7 +27,8 @@ def assert_same_meaning(before: Program | Function, after: Program | Function, i
     """Run two programs on copies of the same inputs and compare results and written arrays.
 
     Args:
-        before, after: the programs; their entries take the same parameters.
+        before: the one program.
+        after: the other; their entries take the same parameters.
         inputs: arrays in parameter order, a function that makes them, or None to draw them (floats uniform in -2..2, integers
             0..7).
         seed: for drawn inputs.

@@ -198,7 +198,7 @@ class StatementAuthor(OperatorAuthor):
             options = {"split": self.pick((None, *SplitMode))}
         elif kind is ScopeKind.Runtime:
             options = {"manual": self.chance(0.5)}
-        elif self.in_kernel:
+        if self.in_kernel and kind in (ScopeKind.InCore, ScopeKind.SplitAiv):
             return
         before, self.in_kernel = self.in_kernel, self.in_kernel or kind is ScopeKind.InCore
         hint = self.pick(("", "", "hint", "two words"))
