@@ -12,8 +12,19 @@ from typing import Any
 import pypto.language as pl
 from benchmarks.programs import dense_text, sines_text
 from pypto import ir, passes
+from pypto.ir.verify import verify
 
 Row = tuple[str, float, float]
+
+PASSES = (
+    "convert_to_ssa",
+    "simplify",
+    "normalize_stmt_structure",
+    "flatten_call_expr",
+    "convert_tensor_to_tile_ops",
+    "flatten_tile_nd_to_2d",
+)
+"""Passes whose growth is measured."""
 
 
 def best(work: Callable[[], Any], repeats: int = 5) -> float:
@@ -26,14 +37,21 @@ def best(work: Callable[[], Any], repeats: int = 5) -> float:
     return min(times)
 
 
+def program_of(text: str) -> ir.Program:
+    """The program that a text holds."""
+    found = pl.parse(text)
+    assert isinstance(found, ir.Program)
+    return found
+
+
 def rows() -> list[Row]:
     """Name, measured ratio and limit."""
     text = dense_text(10_000)
     tree = ast.parse(text)
     parsing = best(lambda: ast.parse(text))
-    program = pl.parse(text)
-    other = pl.parse(text)
-    low_input = pl.parse(sines_text(1_000))
+    program = program_of(text)
+    other = program_of(text)
+    low_input = program_of(sines_text(1_000))
     lower = passes.lower_composite_ops()
     lowered_text = lower(low_input).as_python(format=False)
     result: list[Row] = [
@@ -52,9 +70,10 @@ def rows() -> list[Row]:
 def linear_rows() -> list[Row]:
     """Time at 100,000 statements over time at 1,000: linear means at most 130."""
     small, large = dense_text(1_000), dense_text(100_000)
-    first, second = pl.parse(small), pl.parse(large)
-    first_copy, second_copy = pl.parse(small), pl.parse(large)
-    few, many = pl.parse(sines_text(33)), pl.parse(sines_text(3_300))
+    first, second = program_of(small), program_of(large)
+    first_copy, second_copy = program_of(small), program_of(large)
+    few, many = program_of(sines_text(33)), program_of(sines_text(3_300))
+    properties = ("SSAForm", "UseAfterDef", "TypeChecked", "NoNestedCalls")
     lower = passes.lower_composite_ops()
 
     def ratio(name: str, a: Callable[[], Any], b: Callable[[], Any]) -> Row:
@@ -65,7 +84,14 @@ def linear_rows() -> list[Row]:
         ratio("print", lambda: first.as_python(), lambda: second.as_python()),
         ratio("compare", lambda: ir.structural_equal(first, first_copy), lambda: ir.structural_equal(second, second_copy)),
         ratio("lower", lambda: lower(few), lambda: lower(many)),
+        ratio("verify", lambda: verify(first, properties), lambda: verify(second, properties)),
+        *(_pass_row(ratio, name, first, second) for name in PASSES),
     ]
+
+
+def _pass_row(ratio: Callable[..., Row], name: str, small: ir.Program, large: ir.Program) -> Row:
+    step = getattr(passes, name)()
+    return ratio(name, lambda: step(small), lambda: step(large))
 
 
 def import_row() -> Row:

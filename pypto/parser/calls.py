@@ -361,7 +361,7 @@ def _call_declared(reader: Reader, node: ast.Call, plan: Plan) -> Expr:
         raise _operator_failure(reader, node, entry, written, error) from error
     if attrs_node is not None:
         return with_attrs(reader, call, attrs_node)
-    if entry.static_value is not None and reader.function_type is FunctionType.Orchestration:
+    if entry.static_value is not None and reader.function_type is FunctionType.Orchestration and not reader.source.printed:
         return _known_value(reader, entry, call)
     return call
 
