@@ -8,6 +8,7 @@ passes the same value through ``rich`` for colour.
 from __future__ import annotations
 
 import linecache
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -47,6 +48,8 @@ class Error(Exception):
     """Base of the errors that a user's program can cause. ``str(error)`` is the rendered diagnostic."""
 
     code = "error"
+    parameter: str | None = None
+    """The parameter whose value is at fault, when the error is about one: places that know where it was written point there."""
 
     def __init__(
         self,
@@ -149,6 +152,19 @@ class Place:
     begin_column: int
     end_line: int = -1
     end_column: int = -1
+
+
+KEEP_TRACEBACKS = "PYPTO_TRACEBACK"
+"""The environment variable that keeps the frames inside pypto in the tracebacks of a user's errors."""
+
+
+def for_users(error: Error) -> Error:
+    """The error as it leaves the public function that a user called: without the frames and causes inside, which say nothing of the
+    user's mistake. Raise it with ``raise for_users(error) from error.__cause__``."""
+    if not os.environ.get(KEEP_TRACEBACKS):
+        error.__cause__ = None
+        error.__traceback__ = None
+    return error
 
 
 def as_located(span: Any) -> Located | None:

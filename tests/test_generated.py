@@ -68,4 +68,5 @@ def test_the_operator_page_documents_every_parameter() -> None:
     assert "`pl.tile.load(tensor, offsets, shapes, " in section
     for parameter in ("tensor", "offsets", "shapes", "valid_shape", "target_memory", "clamp"):
         assert f"| `{parameter}` |" in section
-    assert page.count("\n### pl.") == len(set(page.split("\n")) & {line for line in page.split("\n") if line.startswith("### pl.")})
+    headings = [line for line in page.split("\n") if line.startswith("### ")]
+    assert len(headings) == len(set(headings)) > 200

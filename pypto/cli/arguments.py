@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pypto.diagnostics import InvalidValueError, did_you_mean
+from pypto.diagnostics import Error, InvalidValueError, did_you_mean
 from pypto.ir.dtypes import DTYPES, DataType
 from pypto.ops.numeric import numpy_dtype
 
@@ -53,8 +53,16 @@ def read_argument(text: str) -> tuple[str, Any]:
         path = Path(str(what.children[0]))
         if not path.exists():
             raise InvalidValueError(f"the argument {str(name)!r} names {path}, which does not exist")
-        return str(name), np.load(path)
-    return str(name), _array(what)
+        try:
+            return str(name), np.load(path)
+        except (ValueError, EOFError) as error:
+            raise InvalidValueError(f"the argument {str(name)!r} names {path}, which is no .npy file of numbers") from error
+    try:
+        return str(name), _array(what)
+    except (MemoryError, ValueError) as error:
+        if isinstance(error, Error):
+            raise
+        raise InvalidValueError(f"the argument {str(name)!r} cannot be made: {error}") from error
 
 
 def _number(text: str) -> int | float:

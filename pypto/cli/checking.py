@@ -37,9 +37,13 @@ def check_program(
         sys.stdout.flush()
         show_error(error)
         return False
-    ran = f"meaning held {meaning.checked} times" if reason is None else f"not run: {reason}"
-    click.echo(f"ok      {label}: {len(passes)} passes, text held {roundtrip.checked + 1} times, {ran}")
+    ran = f"meaning held {_times(meaning.checked)}" if reason is None else f"not run: {reason}"
+    click.echo(f"ok      {label}: {len(passes)} passes, text held {_times(roundtrip.checked + 1)}, {ran}")
     return True
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _why_not_run(program: Program, inputs: Inputs, seed: int) -> str | None:

@@ -41,6 +41,9 @@ def run_command_line() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        show_error(Error(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", code="file"))
+        sys.exit(EXIT_MISTAKE)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -119,7 +122,11 @@ def run(
     program = _program(target, as_text)
     if pipeline is not None or after is not None:
         program = _lower(_whole(program), pipeline, after, signals)
-    given = dict(read_argument(text) for text in args)
+    given: dict[str, Any] = {}
+    for name, value in map(read_argument, args):
+        if name in given:
+            raise click.UsageError(f"--arg gives {name!r} twice")
+        given[name] = value
     arrays = _arguments(program, entry, given)
     result = run_program(program, *arrays, entry=entry, ranks=ranks)
     results: list[Any] = list(result) if isinstance(result, tuple) else [] if result is None else [result]  # pyright: ignore[reportUnknownArgumentType]
@@ -143,10 +150,17 @@ def check(files: Sequence[str], pipeline: str | None, seed: int, no_run: bool, s
     broken = 0
     for target in files:
         path, name = split_target(target)
-        loaded = load(path, as_text=as_text)
-        chosen = loaded.programs if name is None else {name: loaded.pick(name)}
-        if not chosen:
-            loaded.pick(None)
+        try:
+            loaded = load(path, as_text=as_text)
+            chosen = loaded.programs if name is None else {name: loaded.pick(name)}
+            if not chosen:
+                loaded.pick(None)
+        except Error as error:
+            click.echo(f"broken  {target}: it cannot be read")
+            sys.stdout.flush()
+            show_error(error)
+            broken += 1
+            continue
         for label, program in chosen.items():
             inputs = None if loaded.inputs is None else _inputs_for(loaded.inputs, label, len(loaded.programs))
             passes = _passes(pipeline, None, signals)

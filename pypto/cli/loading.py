@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pypto.diagnostics import Error, did_you_mean
+from pypto.diagnostics import Error, as_located, did_you_mean
 from pypto.ir.function import Function, Program
 from pypto.parser import parse
 
@@ -76,6 +77,8 @@ def load(path: Path, *, as_text: bool = False) -> Loaded:
     """
     if not path.exists():
         raise LoadError(f"there is no file {path}")
+    if path.is_dir():
+        raise LoadError(f"{path} is a directory", hint="name the files in it")
     text = path.read_text(encoding="utf-8", errors="replace")
     if as_text or text.lstrip("\ufeff").startswith(HEADERS):
         program = parse(text, str(path))
@@ -104,13 +107,24 @@ def _import(path: Path) -> ModuleType:
     sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)
-    except Error:
+    except Error as error:
+        error.place = error.place or as_located(_place_in(path, error))
         raise
     except SyntaxError as error:
         place = {"filename": str(path), "line": error.lineno or 1, "column": error.offset or 1}
         raise LoadError(f"{path} is not valid Python: {error.msg}", place) from error
-    except Exception as error:
-        raise LoadError(f"importing {path} failed: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        what = "it exits" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
+        hint = 'put what runs it under if __name__ == "__main__":' if isinstance(error, SystemExit) else None
+        raise LoadError(f"importing {path} failed: {what}", _place_in(path, error), hint=hint) from error
     finally:
         sys.path.remove(folder)
     return module
+
+
+def _place_in(path: Path, error: BaseException) -> dict[str, Any] | None:
+    """The line of the file that was running when an exception passed through it."""
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).resolve() == path.resolve()
+    ]
+    return {"filename": str(path), "line": lines[-1]} if lines else None

@@ -11,6 +11,7 @@ from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 from pypto import ir
+from pypto.diagnostics import Error, for_users
 from pypto.ir.enums import FunctionType as KernelType
 from pypto.ir.enums import Level, Role
 from pypto.language.definition import Definition, calling_frame, find_class, find_function, in_class_body
@@ -61,10 +62,16 @@ def function(
     if func is None:
 
         def decorate(later: Any) -> Any:
-            return _read_function(later, options, calling_frame(1))
+            try:
+                return _read_function(later, options, calling_frame(1))
+            except Error as error:
+                raise for_users(error) from error.__cause__
 
         return decorate
-    return _read_function(func, options, calling_frame(1))
+    try:
+        return _read_function(func, options, calling_frame(1))
+    except Error as error:
+        raise for_users(error) from error.__cause__
 
 
 def _read_function(func: Any, options: dict[str, Any], frame: FrameType) -> Any:
@@ -102,10 +109,16 @@ def program(cls: Any = None, *, strict_ssa: bool = False) -> Any:
     if cls is None:
 
         def decorate(later: Any) -> ir.Program:
-            return _read_program(later, strict_ssa, calling_frame(1))
+            try:
+                return _read_program(later, strict_ssa, calling_frame(1))
+            except Error as error:
+                raise for_users(error) from error.__cause__
 
         return decorate
-    return _read_program(cls, strict_ssa, calling_frame(1))
+    try:
+        return _read_program(cls, strict_ssa, calling_frame(1))
+    except Error as error:
+        raise for_users(error) from error.__cause__
 
 
 def _read_program(cls: Any, strict_ssa: bool, frame: FrameType) -> ir.Program:
@@ -122,6 +135,9 @@ def inline(func: Any) -> InlineFunction:
     from pypto.parser import parse_inline
 
     frame = calling_frame(1)
-    found: Definition = find_function(func, frame)
-    node: ast.FunctionDef = found.node
-    return parse_inline(found.source, node, found.closure)
+    try:
+        found: Definition = find_function(func, frame)
+        node: ast.FunctionDef = found.node
+        return parse_inline(found.source, node, found.closure)
+    except Error as error:
+        raise for_users(error) from error.__cause__

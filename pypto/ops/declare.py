@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
-from pypto.diagnostics import InvalidValueError, did_you_mean
+from pypto.diagnostics import Error, InvalidValueError, did_you_mean
 from pypto.ir.attrs import AttrValue
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import ArgEffect, MemorySpace, WriteChannel
@@ -385,7 +385,11 @@ class Declaration(DeclaredOp):
             if not param.stored:
                 return
             value = param.default
-        stored = keyword_value(self, param, value)
+        try:
+            stored = keyword_value(self, param, value)
+        except Error as error:
+            error.parameter = param.name
+            raise
         if stored is None or (not param.stored and param.default is not MISSING and same_value(stored, param)):
             return
         kwargs[param.name] = stored

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.diagnostics import InvalidTypeError, InvalidValueError, did_you_mean
 from pypto.ir.attrs import AttrValue, normalize_attr
-from pypto.ir.dtypes import DataType
+from pypto.ir.dtypes import DTYPES, DataType
 from pypto.ir.enums import CastMode, PadValue
 from pypto.ir.expr import ConstBool, ConstFloat, ConstInt
 from pypto.ops.params import Kind, Param
@@ -73,7 +73,8 @@ def keyword_value(declaration: Declaration, param: Param, value: Any) -> AttrVal
             return value
         if not isinstance(value, enum):
             names = ", ".join(f"{enum.__name__}.{m.name}" for m in enum)
-            raise InvalidTypeError(f"{declaration.name} takes {param.name!r} as one of {names}; got {value!r}")
+            hint = f"write pl.{enum.__name__}.{value}" if isinstance(value, str) and value in enum.__members__ else None
+            raise InvalidTypeError(f"{declaration.name} takes {param.name!r} as one of {names}; got {value!r}", hint=hint)
         return normalize_attr(param.name, value)
     if kind is Kind.CAST_MODE:
         return resolve_cast_mode(value)
@@ -83,6 +84,10 @@ def keyword_value(declaration: Declaration, param: Param, value: Any) -> AttrVal
         return float(value)
     if kind is Kind.PAD:
         return resolve_pad(declaration, param, value)
+    if kind is Kind.DTYPE and isinstance(value, str) and value in DTYPES:
+        raise InvalidTypeError(
+            f"{declaration.name} takes a {kind.value} as {param.name!r}, got {value!r}", hint=f"write pl.{value}"
+        )
     stored = normalize_attr(param.name, value)
     check_keyword(declaration, param, stored)
     return stored

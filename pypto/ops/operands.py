@@ -19,6 +19,7 @@ from pypto.ir.types import (
     TileType,
     TupleType,
     Type,
+    UnknownType,
 )
 from pypto.ops.params import Kind, OperandError, OperandTypeError, Param
 
@@ -123,7 +124,7 @@ _KIND_TYPES: dict[Kind, tuple[type[Type], ...]] = {
 _EITHER = frozenset((Kind.SHAPED, Kind.SHAPED_OR_SCALAR))
 
 
-def _kind_hint(declaration: Declaration, arg: Expr) -> str | None:
+def _kind_hint(declaration: Declaration, param: Param, arg: Expr) -> str | None:
     """The likely mending of an operand of the wrong kind."""
     if isinstance(arg.type, ScalarType) and declaration.scalar_variant is not None:
         return f"did you mean {public_name(get_op(declaration.scalar_variant))}?"
@@ -132,7 +133,7 @@ def _kind_hint(declaration: Declaration, arg: Expr) -> str | None:
         for full in declared_ops():
             if getattr(full, "scalar_variant", None) == declaration.name and full.name.startswith(f"{space}."):
                 return f"did you mean {public_name(full)}?"
-        if space == "tensor" and declaration.namespace == "tile":
+        if space == "tensor" and declaration.namespace == "tile" and TileType in _KIND_TYPES[param.kind]:
             return "load it first: pl.load(...)"
     return None
 
@@ -155,7 +156,7 @@ def check_operand_kind(declaration: Declaration, param: Param, arg: Expr, at: in
         raise OperandTypeError(
             f"{declaration.name} takes a {what} as {param.name!r}, got {describe_type(arg.type)}",
             at,
-            _kind_hint(declaration, arg),
+            _kind_hint(declaration, param, arg),
         )
     if param.kind is Kind.TUPLE and isinstance(arg.type, TupleType):
         for type_ in [element.type for element in arg.elements] if isinstance(arg, MakeTuple) else arg.type.types:
@@ -172,16 +173,25 @@ def check_operand_kind(declaration: Declaration, param: Param, arg: Expr, at: in
             )
 
 
+_TYPE_WORDS: dict[type[Type], str] = {
+    TileType: "tile",
+    TensorType: "tensor",
+    DistributedTensorType: "distributed tensor",
+    ScalarType: "scalar",
+    ArrayType: "array",
+    TupleType: "tuple",
+    PtrType: "pointer",
+    CommCtxType: "communication context",
+    UnknownType: "value of unknown type",
+}
+
+
 def describe_type(type_: Type) -> str:
     """A short name of a type for messages: ``FP32 tile [64, 64]``."""
     dtype: DataType | None = getattr(type_, "dtype", None)
-    names: dict[type[Type], str] = {
-        TileType: "tile",
-        TensorType: "tensor",
-        DistributedTensorType: "distributed tensor",
-        ScalarType: "scalar",
-    }
-    word = names.get(type(type_), type(type_).__name__)
+    word = _TYPE_WORDS.get(type(type_), type(type_).__name__)
+    if isinstance(type_, TupleType):
+        return f"{word} of {len(type_.types)}"
     if dtype is None:
         return word
     shape: Any = getattr(type_, "shape", None)

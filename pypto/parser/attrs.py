@@ -138,9 +138,7 @@ def read_function_attrs(reader: Reader, node: Any, what: str, known: dict[str, A
     """
     for key, value in entries(reader, node, what).items():
         if key in RESERVED_FUNCTION_KEYS:
-            raise reader.failure(
-                ParserSyntaxError, f"{key!r} belongs in the decorator", value, hint=f"@pl.function({key}=...)"
-            )
+            raise reader.failure(ParserSyntaxError, f"{key!r} belongs in the decorator", value, hint=f"@pl.function({key}=...)")
         if key in known:
             raise reader.failure(ParserSyntaxError, f"the function attribute {key!r} is given twice", value)
         known[key] = stored_function_attr(attr_value(reader, key, value, enums=key == "split"), key)
@@ -153,4 +151,3 @@ def stored_function_attr(value: Any, key: str) -> Any:
     if isinstance(value, SplitMode):
         return int(value) if value is not SplitMode.NONE or key != "split" else None
     return value
-

@@ -12,7 +12,7 @@ from pypto.ir.enums import FunctionType
 from pypto.ir.expr import EMPTY, Call, ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, Var, make_op_call
 from pypto.ir.function import Function
 from pypto.ir.types import ScalarType
-from pypto.ops.declare import OPERANDS, ArityError, Declaration, Kind, OperandError
+from pypto.ops.declare import OPERANDS, Declaration, Kind, OperandError
 from pypto.ops.scalars import ScalarForm
 from pypto.ops.unified import Unified
 from pypto.ops.vocabulary import lookup, names
@@ -60,7 +60,14 @@ STATEMENT_ONLY: dict[str, str] = {
 }
 """Constructs that cannot stand inside an expression, with what they are."""
 
-_BUILTINS = {"min": "pl.min", "max": "pl.max", "abs": "pl.abs", "len": "pl.tensor.dim", "range": "pl.range", "print": "pl.static_print"}
+_BUILTINS = {
+    "min": "pl.min",
+    "max": "pl.max",
+    "abs": "pl.abs",
+    "len": "pl.tensor.dim",
+    "range": "pl.range",
+    "print": "pl.static_print",
+}
 
 
 def special(*paths: str) -> Callable[[Special], Special]:
@@ -155,11 +162,21 @@ def _resolve_name(reader: Reader, func: ast.Name) -> tuple[Handler, Any]:
             close = did_you_mean(f"pl.{name}", [f"pl.{n}" for n in names("")])
             hint = f"did you mean {close}?" if close else "operators are written pl.<name>(...)"
             raise reader.failure(UnsupportedFeatureError, f"there is no function {name!r} to call", func, hint=hint)
+    return _call_python, name
+
+
+def _call_python(reader: Reader, node: ast.Call, name: str) -> Expr:
+    """A Python function of closure values (``max(cfg.TILE, 4)``) is computed while reading; nothing else of Python can be called."""
+    from pypto.parser.expressions import as_expression
+
+    value = static(reader, node)
+    if value is not NOTHING:
+        return as_expression(reader, value, node)
     instead = _BUILTINS.get(name)
     raise reader.failure(
         UnsupportedFeatureError,
         f"{name}(...) cannot be called in a kernel",
-        func,
+        node.func,
         hint=f"use {instead}(...)" if instead else "decorate it with @pl.function or @pl.inline",
     )
 
@@ -326,9 +343,7 @@ class Plan:
     def __init__(self, entry: Declaration) -> None:
         self.entry = entry
         self.params = entry.params
-        self.careful = tuple(
-            p.kind is Kind.SHAPED_OR_SCALAR or p.stamp is not None or p.single for p in entry.params
-        )
+        self.careful = tuple(p.kind is Kind.SHAPED_OR_SCALAR or p.stamp is not None or p.single for p in entry.params)
         self.quick = (
             type(entry) is Declaration
             and not entry.internal_only
@@ -344,9 +359,7 @@ def _call_declared(reader: Reader, node: ast.Call, plan: Plan) -> Expr:
         operands = _quick_operands(reader, plan, args)
         if operands is not None:
             try:
-                return make_op_call(
-                    entry, operands, EMPTY, EMPTY, entry.deduce_type(operands, EMPTY), reader.source.span(node)
-                )
+                return make_op_call(entry, operands, EMPTY, EMPTY, entry.deduce_type(operands, EMPTY), reader.source.span(node))
             except Error as error:
                 written = _Written()
                 for param, arg, value in zip(plan.params, args, operands, strict=True):
@@ -425,7 +438,7 @@ def _operator_failure(reader: Reader, node: ast.Call, entry: Any, written: _Writ
         else:
             shown = [p.name for p in entry.params if p.kind in OPERANDS]
             name = shown[error.operand] if error.operand < len(shown) else None
-    elif isinstance(error, ArityError):
+    else:
         name = error.parameter
     label = ""
     if name is not None and name in written.nodes:
@@ -464,16 +477,12 @@ def _call_method(reader: Reader, node: ast.Call, _target: Any) -> Expr:
     assert isinstance(func, ast.Attribute)
     program = reader.env.program
     if program is None:
-        raise reader.failure(
-            UndefinedVariableError, f"self.{func.attr} is a function of a program, and this is none", func
-        )
+        raise reader.failure(UndefinedVariableError, f"self.{func.attr} is a function of a program, and this is none", func)
     found = program.methods.get(func.attr)
     if found is None:
         close = did_you_mean(func.attr, list(program.methods))
         hint = f"did you mean self.{close}?" if close else "functions of the program need @pl.function"
-        raise reader.failure(
-            UndefinedVariableError, f"the program has no function {func.attr!r}", func, hint=hint
-        )
+        raise reader.failure(UndefinedVariableError, f"the program has no function {func.attr!r}", func, hint=hint)
     return call_function(reader, node, found.name, found.function, found.role)
 
 

@@ -27,7 +27,25 @@ _LEVELS: dict[str, tuple[int, type[ast.operator]]] = {
     "@": (6, ast.MatMult),
 }
 _WORDS = frozenset(
-    ("and", "or", "not", "in", "is", "if", "else", "elif", "for", "lambda", "return", "while", "assert", "yield", "del", "with", "as")
+    (
+        "and",
+        "or",
+        "not",
+        "in",
+        "is",
+        "if",
+        "else",
+        "elif",
+        "for",
+        "lambda",
+        "return",
+        "while",
+        "assert",
+        "yield",
+        "del",
+        "with",
+        "as",
+    )
 )
 _OPEN, _CLOSE = "([{", ")]}"
 _LAYOUT = frozenset((tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT))
@@ -128,12 +146,12 @@ def _chains(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[_Chain]:
             yield chain
 
 
-def _chain_tree(
-    lines: Sequence[str], tokens: Sequence[tokenize.TokenInfo], chain: _Chain, filename: str
-) -> ast.expr | None:
+def _chain_tree(lines: Sequence[str], tokens: Sequence[tokenize.TokenInfo], chain: _Chain, filename: str) -> ast.expr | None:
     loosest = min(_LEVELS[tokens[at].string][0] for at in chain.operators)
     cuts = [at for at in chain.operators if _LEVELS[tokens[at].string][0] == loosest]
     start, end = tokens[chain.first].start, tokens[chain.last].end
+    # the last token of each operand, which tells where it ends when it stands in brackets
+    ends = [next(at for at in range(cut - 1, -1, -1) if tokens[at].type not in _LAYOUT) for cut in cuts[1:]] + [chain.last]
     pieces: list[str] = []
     position = start
     for at in cuts:
@@ -152,10 +170,11 @@ def _chain_tree(
     if len(operands) != len(cuts) + 1:
         return None
     left = operands[0]
-    for at, right in zip(cuts, operands[1:], strict=True):
+    for at, right, last in zip(cuts, operands[1:], ends, strict=True):
         made = ast.BinOp(left, _LEVELS[tokens[at].string][1](), right)
         made.lineno, made.col_offset = operands[0].lineno, operands[0].col_offset
-        made.end_lineno, made.end_col_offset = right.end_lineno, right.end_col_offset
+        end_line, end_column = tokens[last].end
+        made.end_lineno, made.end_col_offset = end_line, len(lines[end_line - 1][:end_column].encode())
         left = made
     return left
 

@@ -7,7 +7,17 @@ from typing import Any, cast
 from pypto.diagnostics import Error
 from pypto.ir.dtypes import DataType
 from pypto.ir.expr import Call, Cast, ConstFloat, ConstInt, Expr, IterArg, Submit
-from pypto.ir.types import ArrayType, DistributedTensorType, ScalarType, ShapedType, TensorType, TileType, TupleType, Type, UnknownType
+from pypto.ir.types import (
+    ArrayType,
+    DistributedTensorType,
+    ScalarType,
+    ShapedType,
+    TensorType,
+    TileType,
+    TupleType,
+    Type,
+    UnknownType,
+)
 from pypto.parser.errors import ParserError, ParserTypeError
 from pypto.parser.reader import Reader
 from pypto.parser.types import Annotated, tile_view_of
@@ -159,5 +169,7 @@ def _tuple(reader: Reader, value: Expr, type_: TupleType, given: TupleType, node
     for at, (left, right) in enumerate(zip(type_.types, given.types, strict=True)):
         why = disagreement(left, right)
         if why is not None and not isinstance(left, UnknownType):
-            raise _mismatch(reader, type_, given, node, f": element {at} is {reader.type_text(left)}, not {reader.type_text(right)}")
+            raise _mismatch(
+                reader, type_, given, node, f": element {at} is {reader.type_text(left)}, not {reader.type_text(right)}"
+            )
     return value.replace(type=given) if isinstance(value, Call | Submit) else value

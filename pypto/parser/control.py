@@ -41,7 +41,9 @@ def read_for(reader: Reader, node: ast.For) -> None:
     if type(call) is not ast.Call or path is None:
         hint = "iterate over pl.range(...)"
         place = call.func if type(call) is ast.Call else call
-        raise reader.failure(ParserSyntaxError, f"a for loop iterates over pl.range and its kin, not {_text(place)}", place, hint=hint)
+        raise reader.failure(
+            ParserSyntaxError, f"a for loop iterates over pl.range and its kin, not {_text(place)}", place, hint=hint
+        )
     kind = _KINDS.get(path)
     if kind is not None:
         _counted_loop(reader, node, call, path, kind)
@@ -143,9 +145,7 @@ def _loop_options(reader: Reader, call: ast.Call, path: str) -> dict[str, Any]:
         name, value = keyword.arg, keyword.value
         if name == "init_values" and (path != "unroll" or reader.source.printed):
             if type(value) is not ast.Tuple and type(value) is not ast.List:
-                raise reader.failure(
-                    ParserSyntaxError, "init_values= is a tuple literal", value, hint="init_values=(a, b)"
-                )
+                raise reader.failure(ParserSyntaxError, "init_values= is a tuple literal", value, hint="init_values=(a, b)")
             options["init_values"] = [reader.expression(item) for item in value.elts]
             options["given"] = True
         elif name == "attrs":
@@ -193,9 +193,7 @@ def _bounds(reader: Reader, call: ast.Call, path: str) -> tuple[Expr, Expr, Expr
     for arg in call.args:
         value = reader.expression(arg)
         if not isinstance(value.type, ScalarType) or not value.type.dtype.is_int():
-            raise reader.failure(
-                ParserTypeError, f"a loop bound is an integer scalar, got {reader.type_text(value.type)}", arg
-            )
+            raise reader.failure(ParserTypeError, f"a loop bound is an integer scalar, got {reader.type_text(value.type)}", arg)
         bounds.append(value)
     start: Expr = index_const(0) if len(bounds) == 1 else bounds[0]
     stop = bounds[0] if len(bounds) == 1 else bounds[1]
@@ -227,9 +225,7 @@ def _check_carried(
         raise reader.failure(ParserSyntaxError, "iter_types= has one type for each carried value", call)
 
 
-def _iter_args(
-    reader: Reader, names: Sequence[ast.Name], inits: Sequence[Expr], types: Sequence[Type] | None
-) -> list[IterArg]:
+def _iter_args(reader: Reader, names: Sequence[ast.Name], inits: Sequence[Expr], types: Sequence[Type] | None) -> list[IterArg]:
     return [
         IterArg(name.id, init.type if types is None else types[at], init, reader.source.span(name))
         for at, (name, init) in enumerate(zip(names, inits, strict=True))
@@ -371,7 +367,10 @@ def _carried_while(reader: Reader, node: ast.For, call: ast.Call) -> None:
         raise reader.failure(ParserSyntaxError, "pl.while_ takes init_values= only", call.args[0])
     if type(node.target) is not ast.Tuple and type(node.target) is not ast.List:
         raise reader.failure(
-            ParserSyntaxError, "pl.while_ carries a tuple of names", node.target, hint="for (a, b) in pl.while_(init_values=(x, y)):"
+            ParserSyntaxError,
+            "pl.while_ carries a tuple of names",
+            node.target,
+            hint="for (a, b) in pl.while_(init_values=(x, y)):",
         )
     carried = _names(reader, node.target)
     inits: list[Expr] = options["init_values"]
@@ -379,9 +378,7 @@ def _carried_while(reader: Reader, node: ast.For, call: ast.Call) -> None:
     if not inits:
         raise reader.failure(ParserSyntaxError, "pl.while_ needs init_values=", call, hint="use while for a plain loop")
     first = node.body[0]
-    is_condition = (
-        type(first) is ast.Expr and type(first.value) is ast.Call and path_of(reader, first.value.func) == "cond"
-    )
+    is_condition = type(first) is ast.Expr and type(first.value) is ast.Call and path_of(reader, first.value.func) == "cond"
     if not is_condition:
         raise reader.failure(ParserSyntaxError, "the body of pl.while_ begins with pl.cond(...)", first)
     assert isinstance(first, ast.Expr) and isinstance(first.value, ast.Call)
@@ -420,9 +417,7 @@ def truth_value(reader: Reader, node: Any, what: str) -> Expr:
     if isinstance(value.type, ScalarType) and value.type.dtype is DataType.BOOL:
         return value
     hint = "compare it: x != 0" if isinstance(value.type, ScalarType) else None
-    raise reader.failure(
-        ParserTypeError, f"{what} is a BOOL scalar, got {reader.type_text(value.type)}", node, hint=hint
-    )
+    raise reader.failure(ParserTypeError, f"{what} is a BOOL scalar, got {reader.type_text(value.type)}", node, hint=hint)
 
 
 # -- if ------------------------------------------------------------------------------------------------------------------
@@ -571,4 +566,3 @@ def _after_value_branch(
                     "yield it in both branches: name = pl.yield_(...)",
                 ),
             )
-

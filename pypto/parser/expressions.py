@@ -272,9 +272,7 @@ def read_attribute(reader: Reader, node: ast.Attribute) -> Expr:
     if value is not NOTHING and path is None:
         return reader.from_value(value, node, ast.unparse(node))
     if value is not NOTHING:
-        raise reader.failure(
-            ParserTypeError, f"{ast.unparse(node)} is a compile-time value and cannot stand here", node
-        )
+        raise reader.failure(ParserTypeError, f"{ast.unparse(node)} is a compile-time value and cannot stand here", node)
     root: Any = node
     while type(root) is ast.Attribute:
         root = root.value

@@ -275,9 +275,7 @@ def _attribute(reader: Reader, node: ast.Attribute) -> Any:
     try:
         return getattr(owner, node.attr)
     except AttributeError:
-        raise reader.failure(
-            ParserTypeError, f"a {type(owner).__name__} has no attribute {node.attr!r}", node
-        ) from None
+        raise reader.failure(ParserTypeError, f"a {type(owner).__name__} has no attribute {node.attr!r}", node) from None
 
 
 def _binary(reader: Reader, node: ast.BinOp) -> Any:
@@ -418,5 +416,7 @@ def required_static(reader: Reader, node: Any, what: str, error: type[ParserErro
     """
     value = static(reader, node)
     if value is NOTHING:
-        raise reader.failure(error, f"{what} must be known while reading", node, hint="write a literal, or a name defined outside the function")
+        raise reader.failure(
+            error, f"{what} must be known while reading", node, hint="write a literal, or a name defined outside the function"
+        )
     return value

@@ -58,7 +58,7 @@ def call_function(
     if function is not None and len(args) != len(function.params):
         raise reader.failure(
             ParserTypeError,
-            f"{name} takes {len(function.params)} arguments, got {len(args)}",
+            f"{name} takes {len(function.params)} argument{'s' * (len(function.params) != 1)}, got {len(args)}",
             node,
             hint=f"its parameters are {', '.join(p.name_hint for p in function.params)}",
         )

@@ -91,9 +91,7 @@ def parse_function(
         return read_function(env, node, options)
 
 
-def parse_program(
-    source: SourceFile, node: ast.ClassDef, closure: Mapping[str, Any], *, strict_ssa: bool = False
-) -> Program:
+def parse_program(source: SourceFile, node: ast.ClassDef, closure: Mapping[str, Any], *, strict_ssa: bool = False) -> Program:
     """Read a program; ``closure`` holds the Python names that its functions can see.
 
     Raises:
@@ -163,14 +161,10 @@ def _enum_option(reader: Reader, name: str, node: Any) -> Any:
     shown = f"pl.{wanted.__name__}"
     members = list(wanted.__members__)
     if path is None or not path.startswith(f"{wanted.__name__}."):
-        raise reader.failure(
-            ParserSyntaxError, f"{name}= is a {shown} member", node, hint=f"one of {', '.join(members)}"
-        )
+        raise reader.failure(ParserSyntaxError, f"{name}= is a {shown} member", node, hint=f"one of {', '.join(members)}")
     member = path.rpartition(".")[2]
     if member not in wanted.__members__:
-        raise reader.failure(
-            ParserSyntaxError, f"{shown} has no member {member!r}", node, hint=f"one of {', '.join(members)}"
-        )
+        raise reader.failure(ParserSyntaxError, f"{shown} has no member {member!r}", node, hint=f"one of {', '.join(members)}")
     return wanted[member]
 
 
@@ -419,9 +413,7 @@ def read_program(env: Environment, node: ast.ClassDef, strict_ssa: bool = False)
             if isinstance(member, ast.AsyncFunctionDef):
                 raise probe.failure(UnsupportedFeatureError, "an async function cannot be a kernel", member)
             if member.name in context.methods:
-                raise probe.failure(
-                    ParserSyntaxError, f"two functions of the program are called {member.name!r}", member
-                )
+                raise probe.failure(ParserSyntaxError, f"two functions of the program are called {member.name!r}", member)
             context.methods[member.name] = Signature(member.name, member, None)
             methods.append((member, decorator))
         if not methods:
@@ -440,7 +432,13 @@ def read_program(env: Environment, node: ast.ClassDef, strict_ssa: bool = False)
             signature = context.methods[member.name]
             try:
                 signature.function = Function(
-                    member.name, head.params, head.results, SeqStmts([]), type=options.type, level=options.level, role=options.role
+                    member.name,
+                    head.params,
+                    head.results,
+                    SeqStmts([]),
+                    type=options.type,
+                    level=options.level,
+                    role=options.role,
                 )
             except Error as error:
                 raise probe.from_error(ParserSyntaxError, error, decorator) from error
@@ -480,4 +478,3 @@ def located(reader: Reader, node: Any) -> Iterator[None]:
     except Exception as error:
         place = reader.source.span(reader.current or node)
         raise InternalError(f"reading failed: {type(error).__name__}: {error}", place) from error
-

@@ -106,9 +106,7 @@ def _from_call(reader: Reader, node: ast.Call) -> MemRef:
         else:
             raise reader.failure(ParserTypeError, "pl.MemRef takes only slots=N besides its parts", keyword)
     if not node.args:
-        raise reader.failure(
-            ParserTypeError, "pl.MemRef() in an annotation needs a name", node, hint='pl.MemRef("buffer")'
-        )
+        raise reader.failure(ParserTypeError, "pl.MemRef() in an annotation needs a name", node, hint='pl.MemRef("buffer")')
     first = node.args[0]
     if len(node.args) == 1:
         name = static(reader, first)

@@ -32,9 +32,7 @@ def _shown(reader: Reader, node: Any) -> str:
         for part in node.values:
             if type(part) is ast.FormattedValue:
                 if part.conversion != -1 or part.format_spec is not None:
-                    raise reader.failure(
-                        UnsupportedFeatureError, "an f-string of pl.static_print has no conversions", node
-                    )
+                    raise reader.failure(UnsupportedFeatureError, "an f-string of pl.static_print has no conversions", node)
                 parts.append(_shown(reader, part.value))
             else:
                 assert isinstance(part, ast.Constant)
@@ -65,9 +63,7 @@ def _static_assert(reader: Reader, node: ast.Call) -> None:
             ParserError, "the condition of pl.static_assert is not known while reading", node.args[0], code="static-assert"
         )
     if not value:
-        raise reader.failure(
-            ParserError, f"static assertion failed{message}", node.args[0], code="static-assert"
-        )
+        raise reader.failure(ParserError, f"static assertion failed{message}", node.args[0], code="static-assert")
 
 
 def _misplaced(message: str) -> Directive:

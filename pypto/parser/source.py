@@ -77,9 +77,7 @@ class SourceFile:
             raise self.failure_at(PythonSyntaxError, message, line, column, *error_end) from None
         except UnicodeError as error:
             line, column = self._position(getattr(error, "start", 0))
-            raise self.failure_at(
-                PythonSyntaxError, f"the text cannot be encoded: {error.args[-1]}", line, column
-            ) from None
+            raise self.failure_at(PythonSyntaxError, f"the text cannot be encoded: {error.args[-1]}", line, column) from None
         except ValueError as error:
             raise self.failure_at(PythonSyntaxError, f"this is not Python: {error}", 1, 1) from None
         except (RecursionError, MemoryError):
@@ -119,9 +117,7 @@ class SourceFile:
     def span(self, node: Any) -> Span:
         """The range of a node of the tree."""
         if self.ascii:
-            return Span(
-                self.filename, node.lineno, node.col_offset + 1, node.end_lineno or -1, (node.end_col_offset or -2) + 1
-            )
+            return Span(self.filename, node.lineno, node.col_offset + 1, node.end_lineno or -1, (node.end_col_offset or -2) + 1)
         end_line = node.end_lineno or -1
         end_column = -1 if end_line < 0 else self.column(end_line, node.end_col_offset)
         return Span(self.filename, node.lineno, self.column(node.lineno, node.col_offset), end_line, end_column)
@@ -133,9 +129,7 @@ class SourceFile:
             return None
         if self.ascii:
             return self.lines[line - 1][node.col_offset : node.end_col_offset]
-        return self.lines[line - 1][
-            self.column(line, node.col_offset) - 1 : self.column(line, node.end_col_offset) - 1
-        ]
+        return self.lines[line - 1][self.column(line, node.col_offset) - 1 : self.column(line, node.end_col_offset) - 1]
 
     # -- errors ------------------------------------------------------------------------------------------------------
 

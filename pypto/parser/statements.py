@@ -176,9 +176,7 @@ def read_expression_statement(reader: Reader, node: ast.Expr) -> None:
     value_node = node.value
     if type(value_node) is not ast.Call:
         if type(value_node) is ast.Constant and value_node.value is Ellipsis:
-            raise reader.failure(
-                ParserSyntaxError, "... stands for the whole body of a function only", node, hint="write pass"
-            )
+            raise reader.failure(ParserSyntaxError, "... stands for the whole body of a function only", node, hint="write pass")
         if reader.source.printed:
             reader.emit(EvalStmt(reader.expression(value_node), reader.source.span(node)))
             return
@@ -203,9 +201,7 @@ def read_expression_statement(reader: Reader, node: ast.Expr) -> None:
             return
     value = reader.expression(value_node)
     if isinstance(value, Submit) and not reader.source.printed:
-        raise reader.failure(
-            ParserSyntaxError, "a launched task needs a name", value_node, hint="out, tid = pl.submit(...)"
-        )
+        raise reader.failure(ParserSyntaxError, "a launched task needs a name", value_node, hint="out, tid = pl.submit(...)")
     reader.emit(EvalStmt(value, reader.source.span(node)))
 
 
@@ -293,4 +289,3 @@ def refused(reader: Reader, node: ast.stmt) -> ParserError:
         written = ast.unparse(node).removeprefix(target).strip()
         hint = f"write {target} = {target} {written.replace('=', '', 1)}"
     return reader.failure(UnsupportedFeatureError, f"{what} cannot be used in a kernel", node, hint=hint)
-

@@ -61,7 +61,9 @@ def _callee(reader: Reader, node: Any) -> tuple[str, Function | None]:
     if type(node) is ast.Name and reader.source.printed and reader.env.program is None:
         return node.id, None
     if type(node) is not ast.Attribute or type(node.value) is not ast.Name or node.value.id != "self":
-        raise reader.failure(ParserSyntaxError, "a task is launched from a function of the program", node, hint="pl.submit(self.kernel, ...)")
+        raise reader.failure(
+            ParserSyntaxError, "a task is launched from a function of the program", node, hint="pl.submit(self.kernel, ...)"
+        )
     program = reader.env.program
     if program is None:
         raise reader.failure(UndefinedVariableError, f"self.{node.attr} is a function of a program, and this is none", node)

@@ -16,6 +16,7 @@ from pypto.parser.errors import ParserTypeError, UnsupportedFeatureError
 from pypto.parser.folding import static
 from pypto.parser.reader import Reader, const_int, expression
 
+
 class _Axis:
     """One axis of a subscript: where it begins, how far it goes, how much of that is valid, and whether it is one index."""
 
@@ -75,9 +76,7 @@ def _items(node: Any) -> list[Any]:
 def _axes(reader: Reader, node: ast.Subscript, shape: Sequence[Expr], tile: bool) -> list[_Axis]:
     items = _items(node)
     if len(items) > len(shape):
-        raise reader.failure(
-            ParserTypeError, f"{len(items)} indices for a value of rank {len(shape)}", items[len(shape)]
-        )
+        raise reader.failure(ParserTypeError, f"{len(items)} indices for a value of rank {len(shape)}", items[len(shape)])
     axes: list[_Axis] = []
     for at, dim in enumerate(shape):
         if at >= len(items):
@@ -208,9 +207,7 @@ def assign_region(reader: Reader, node: ast.Assign, target: ast.Subscript, value
     reader.assign(owner_node.id, changed, owner_node, reader.source.span(node))
 
 
-def _array_update(
-    reader: Reader, node: ast.Assign, target: ast.Subscript, owner: Expr, type_: ArrayType, value: Expr
-) -> Expr:
+def _array_update(reader: Reader, node: ast.Assign, target: ast.Subscript, owner: Expr, type_: ArrayType, value: Expr) -> Expr:
     if isinstance(target.slice, ast.Tuple | ast.Slice):
         raise reader.failure(ParserTypeError, "an array has one index", target.slice)
     index = reader.expression(target.slice)
@@ -249,9 +246,7 @@ def _assemble(
     for at, (axis, dim) in enumerate(zip(wanted, source.shape, strict=True)):
         left, right = const_int(axis.extent), const_int(dim)
         if left is not None and right is not None and left != right:
-            raise reader.failure(
-                ParserTypeError, f"axis {at} of the part holds {left} elements, the value {right}", node.value
-            )
+            raise reader.failure(ParserTypeError, f"axis {at} of the part holds {left} elements, the value {right}", node.value)
     if wanted is kept and len(kept) != len(axes):
         sizes = iter(source.shape)
         shape = [index_const(1) if a.is_index else next(sizes) for a in axes]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pypto.diagnostics import Error
+from pypto.diagnostics import Error, for_users
 from pypto.ir.function import Function, Program
 from pypto.parser.dynamic import DynVar
 from pypto.parser.environment import NOTHING, Environment, warn_caller
@@ -32,9 +32,8 @@ from pypto.parser.reader import Reader
 from pypto.parser.source import SourceFile, SourceMap
 from pypto.parser.types import written_view
 
-def parse(
-    code: str, filename: str = "<string>", source_map: SourceMap | None = None, strict: bool = False
-) -> Function | Program:
+
+def parse(code: str, filename: str = "<string>", source_map: SourceMap | None = None, strict: bool = False) -> Function | Program:
     """The one function or program that a text defines. The text is never executed.
 
     Args:
@@ -49,8 +48,11 @@ def parse(
     """
     if not isinstance(code, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParserTypeError(f"the text of a program is a str, got {type(code).__name__}")
-    with collector_paused():
-        return _Text(SourceFile(filename, code, source_map), strict).read()
+    try:
+        with collector_paused():
+            return _Text(SourceFile(filename, code, source_map), strict).read()
+    except Error as error:
+        raise for_users(error) from error.__cause__
 
 
 def loads(path: Any, strict: bool = False) -> Function | Program:
@@ -104,9 +106,7 @@ class _Text:
     def __init__(self, source: SourceFile, strict: bool) -> None:
         self.source = source
         self.values: dict[str, Any] = {}
-        self.env = Environment(
-            source, self.values, is_text=True, strict=strict, prefixes={"pl": "", "pld": "pld."}
-        )
+        self.env = Environment(source, self.values, is_text=True, strict=strict, prefixes={"pl": "", "pld": "pld."})
         self.reader = Reader(self.env)
         self.found: list[tuple[ast.AST, Callable[[], Function | Program]]] = []
 
@@ -262,9 +262,7 @@ class _Text:
                 ParserSyntaxError, f"@pl.{kind} belongs on a def", decorator, hint="use @pl.program on a class"
             )
         if node.bases or node.keywords:
-            raise self.reader.failure(
-                UnsupportedFeatureError, "a program class has no bases", (node.bases or node.keywords)[0]
-            )
+            raise self.reader.failure(UnsupportedFeatureError, "a program class has no bases", (node.bases or node.keywords)[0])
         strict_ssa = self._strict_ssa(decorator)
         self.found.append((node, lambda: read_program(self.env, node, strict_ssa)))
 

@@ -239,9 +239,7 @@ def _bare(reader: Reader, node: Any) -> Annotated:
                 hint=f"write {_shown(node)}{_EXAMPLES[path]}",
             )
         if name in DTYPES:
-            raise reader.failure(
-                ParserTypeError, f"{_shown(node)} is an element type", node, hint=f"write pl.Scalar[pl.{name}]"
-            )
+            raise reader.failure(ParserTypeError, f"{_shown(node)} is an element type", node, hint=f"write pl.Scalar[pl.{name}]")
         close = did_you_mean(path, [*_SUBSCRIPTED, *_HANDLES])
         prefix = _shown(node)[: -len(name)]
         hint = f"did you mean {prefix}{close.removeprefix('pld.')}?" if close else None
@@ -552,9 +550,7 @@ def _tile(reader: Reader, node: Any, parts: list[Any]) -> Annotated:
         found[slot] = value
     space, memref, view = found.get("memory space"), found.get("memref"), found.get("view")
     if memref is not None and space is None and not memref.base_.name_hint.startswith("mem_"):
-        raise reader.failure(
-            ParserTypeError, "a tile with a memref needs its memory space", node, hint="add pl.Mem.Vec"
-        )
+        raise reader.failure(ParserTypeError, "a tile with a memref needs its memory space", node, hint="add pl.Mem.Vec")
     fields = view if isinstance(view, dict) else None
 
     def make() -> Type:

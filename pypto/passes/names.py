@@ -22,6 +22,12 @@ def stem_of(hint: str) -> tuple[str, str]:
     return (base or hint.strip("_") or "v"), ""
 
 
+def name_base(hint: str) -> str:
+    """The part of a name before its first double underscore, from which other names are made: ``v`` where only underscores stand there."""
+    base = hint.partition("__")[0]
+    return base if base.strip("_") else "v"
+
+
 class NameSource:
     """Hands out names that no variable of the function has. Versions of one base and qualifier count up through all roles."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from pypto.diagnostics import InvalidValueError
 from pypto.ir.enums import ForKind
 from pypto.ir.expr import ConstInt, Expr, Var
 from pypto.ir.function import Function, Program
-from pypto.ir.stmt import AssignStmt, ForStmt, Stmt, YieldStmt
+from pypto.ir.stmt import AssignStmt, ForStmt, Stmt, YieldStmt, flatten_to_stmts
 from pypto.ir.types import ScalarType
 from pypto.ir.visitor import IRMutator
 from pypto.passes.base import FunctionPass
@@ -18,7 +19,7 @@ from pypto.passes.convert_to_ssa.liveness import vars_to_rename
 from pypto.passes.loops import constant_int, constant_range
 from pypto.passes.properties import IRProperty
 from pypto.passes.registry import register_pass
-from pypto.passes.rewrite import Renamer, comment, defined_vars, edit_end, fold, listed, statements
+from pypto.passes.rewrite import Renamer, comment, defined_vars, definitions, edit_end, fold, listed, statements
 
 MOST_COPIES = 1 << 16
 """More iterations than this are refused: the program would not fit."""
@@ -38,12 +39,14 @@ class UnrollLoops(FunctionPass):
         if not any(isinstance(s, ForStmt) and s.kind is ForKind.Unroll for s in statements(function.body)):
             return function
         in_ssa = not vars_to_rename(function)
-        return function.replace(body=_Unroller(in_ssa).visit_stmt(function.body))
+        counts = Counter([*function.params, *[var for stmt in statements(function.body) for var in definitions(stmt)]])
+        return function.replace(body=_Unroller(in_ssa, counts).visit_stmt(function.body))
 
 
 class _Unroller(IRMutator):
-    def __init__(self, in_ssa: bool) -> None:
+    def __init__(self, in_ssa: bool, counts: Mapping[Var, int]) -> None:
         self.in_ssa = in_ssa
+        self.counts = counts
 
     def visit_expr(self, op: Expr) -> Expr:
         return op
@@ -53,7 +56,14 @@ class _Unroller(IRMutator):
             return super().visit_for_stmt(op)
         values = unroll_values(op)
         inner = op.replace(body=self.visit_stmt(op.body))
-        return _Copies(inner, self.in_ssa).all(values)
+        return _Copies(inner, self.in_ssa, self.counts).all(values)
+
+
+def _bound_inside(body: Stmt, counts: Mapping[Var, int]) -> set[Var]:
+    """Variables that only loops and branches inside the body define: each copy has its own, as each loop and branch of a program has."""
+    inside = Counter(var for stmt in statements(body) for var in definitions(stmt))
+    seen_outside = {stmt.var for stmt in flatten_to_stmts(body) if isinstance(stmt, AssignStmt)}
+    return {var for var, count in inside.items() if counts.get(var, count) == count and var not in seen_outside}
 
 
 def unroll_values(loop: ForStmt) -> range:
@@ -84,12 +94,12 @@ def unroll_values(loop: ForStmt) -> range:
 
 
 class _Copies:
-    """The copies of one loop body."""
+    """The copies of one loop body. ``counts`` says how often each variable is defined in the function as it was."""
 
-    def __init__(self, loop: ForStmt, in_ssa: bool) -> None:
+    def __init__(self, loop: ForStmt, in_ssa: bool, counts: Mapping[Var, int]) -> None:
         self.loop = loop
         own = set(defined_vars(loop.body))
-        self.renewed = own if in_ssa else set[Var]()
+        self.renewed = own if in_ssa else _bound_inside(loop.body, counts)
         self.rebinds = loop.loop_var in own
 
     def all(self, values: Sequence[int]) -> Stmt:

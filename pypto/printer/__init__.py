@@ -13,7 +13,7 @@ from pypto.ir.stmt import Stmt
 from pypto.ir.types import Type
 from pypto.printer.functions import Functions
 from pypto.printer.layout import lay_out, width_of
-from pypto.printer.pieces import SOFT_CLOSE, SOFT_OPEN
+from pypto.printer.pieces import SOFT_CLOSE, SOFT_OPEN, join_pieces
 from pypto.printer.scalars import is_operation
 from pypto.printer.session import Session
 
@@ -112,7 +112,7 @@ def python_print_type(
     session = Session(type_, prefix=prefix, explicit_layout=explicit_layout, line_length=line_length)
     session.names = session.all_names.of_type(type_)
     pieces = session.types.pieces(type_)
-    text = "".join(pieces)
+    text = join_pieces(pieces)
     if format and width_of(text) > line_length:
         return "\n".join(lay_out(pieces, 0, line_length))
     return text

@@ -9,6 +9,7 @@ decides whether to write the optional ("soft") parentheses. The rules are those 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
+from itertools import islice
 from unicodedata import combining, east_asian_width
 
 from pypto.printer.pieces import (
@@ -27,6 +28,8 @@ from pypto.printer.pieces import (
     SOFT_OPEN,
     WORD,
     Soft,
+    is_hugged,
+    join_pieces,
 )
 
 INDENT = "    "
@@ -178,7 +181,7 @@ class _Line:
         last = len(tokens) - 1
         hugging = False
         for at, token in enumerate(tokens):
-            here = hug and token.hug and 0 < at < last
+            here = hug and token.hug and 0 < at < last and is_hugged(t.text for t in islice(tokens, at + 1, None))
             if token.space and at and not here and not hugging:
                 parts.append(" ")
             hugging = here
@@ -217,7 +220,7 @@ def lay_out(pieces: Sequence[str], depth: int, width: int) -> list[str]:
     """The physical lines of a statement whose indent is ``depth`` levels, none longer than ``width`` where that is possible."""
     tokens, nesting = _tokens(pieces)
     if nesting > DEEPEST:
-        return [INDENT * depth + "".join(pieces)]
+        return [INDENT * depth + join_pieces(pieces)]
     layout = _Layout(width)
     lines = layout.statement(tokens, depth)
     shown = [line.text(hug=True) for line in lines]

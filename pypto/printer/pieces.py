@@ -7,6 +7,8 @@ their own, so the nesting is already there, and every place where a line may bre
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 
@@ -77,6 +79,33 @@ FACTS: Final = _facts()
 
 HUGGED_POWER: Final = "**"
 """The power operator between simple operands, which is written without blanks."""
+
+
+
+def is_hugged(following: Iterable[str]) -> bool:
+    """Whether black takes the blanks away from a power of simple operands; ``following`` are the texts after it on the line.
+
+    It keeps them where only names and words such as ``or`` stand between the operator and the next opening bracket.
+    """
+    for at, text in enumerate(following):
+        word = text.strip()
+        if word in ("(", "["):
+            return False
+        if at == 0 and word in ("-", "~"):
+            continue
+        if not word.replace(".", "_").isidentifier():
+            return True
+    return True
+
+
+def join_pieces(pieces: Sequence[str]) -> str:
+    """Pieces as one line of text."""
+    if HUGGED_POWER in pieces:
+        pieces = [
+            " ** " if piece == HUGGED_POWER and not is_hugged(islice(pieces, at + 1, None)) else piece for at, piece in enumerate(pieces)
+        ]
+    return "".join(pieces)
+
 
 _ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 

@@ -13,6 +13,7 @@ from pypto.printer.calls import Calls, deduced_type
 from pypto.printer.expressions import Expressions
 from pypto.printer.layout import INDENT, lay_out, width_of
 from pypto.printer.names import Names, ProgramNames, identifier
+from pypto.printer.pieces import join_pieces
 from pypto.printer.plain import Plain
 from pypto.printer.types import Types
 from pypto.printer.values import Values
@@ -55,7 +56,7 @@ class Session:
 
     def line(self, pieces: Sequence[str], depth: int) -> None:
         """Add a statement, or the head of one; it is broken when it does not fit and formatting is asked for."""
-        text = INDENT * depth + "".join(pieces)
+        text = INDENT * depth + join_pieces(pieces)
         limit = self.line_length
         if not self.format or (len(text) <= limit if text.isascii() else width_of(text) <= limit):
             self.lines.append(text)

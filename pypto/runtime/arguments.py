@@ -49,7 +49,7 @@ def bind_arguments(function: Function, arguments: Sequence[Any]) -> Bound:
         if len(given) > len(params) or not optional:
             names = ", ".join([p.name_hint for p in params])
             raise ArgumentError(
-                f"{function.name!r} takes {len(params)} arguments ({names}), got {len(given)}",
+                f"{function.name!r} takes {len(params)} argument{'s' * (len(params) != 1)} ({names}), got {len(given)}",
                 function.span,
                 "arrays are given in parameter order, those for Out parameters too; only trailing Out arrays may be left out",
             )
@@ -110,7 +110,11 @@ def _where(function: Function, param: Var) -> str:
 
 def _scalar(function: Function, param: Var, dtype: DataType, value: Any) -> Any:
     where = _where(function, param)
-    if is_array(value) and value.ndim == 0:
+    if is_array(value):
+        if value.ndim:
+            raise ArgumentTypeError(
+                f"{where} must be one value ({dtype.name}), got an array of shape {list(value.shape)}", param.span
+            )
         value = value[()]
     if dtype is DataType.BOOL:
         if is_truth(value):

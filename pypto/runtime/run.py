@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pypto.diagnostics import InternalError, did_you_mean
+from pypto.diagnostics import Error, InternalError, did_you_mean, for_users
 from pypto.ir.dtypes import DataType
 from pypto.ir.expr import Call, Submit, Var
 from pypto.ir.function import Function, Program
@@ -78,10 +78,12 @@ def run(
         raise RunError(
             f"this program has nothing that runs on {ranks} ranks: that takes distributed kernels", hint="run it with ranks=1"
         )
-    function = entry_function(program, entry)
-    linked = link(program) if isinstance(program, Program) else _alone(function)
-    bound = bind_arguments(function, arrays)
-    results = execute(linked, function, bound)
+    try:
+        function = entry_function(program, entry)
+        linked = link(program) if isinstance(program, Program) else _alone(function)
+        results = execute(linked, function, bind_arguments(function, arrays))
+    except Error as error:
+        raise for_users(error) from error.__cause__
     if not report:
         return results
     return results, Report(statistics={"ranks": 1, "functions": len(linked.units)})

@@ -88,7 +88,7 @@ def tag(**options: object):
 
 
 def test_stacked_decorator_with_odd_arguments() -> None:
-    @tag(pick=lambda a: ((a["n"] % 4) == 0), other={"k": (1, (2, 3))})
+    @tag(pick=lambda a: (a["n"] % 4) == 0, other={"k": (1, (2, 3))})
     @pl.function
     def scale(x: pl.Tensor[[16, 16], pl.FP32]) -> pl.Tensor[[16, 16], pl.FP32]:
         return pl.mul(x, 2.0)
@@ -104,7 +104,7 @@ def test_stacked_decorator_with_odd_arguments() -> None:
 
 def test_quoted_annotation() -> None:
     @pl.function
-    def quoted(x: "pl.Tensor[[ROWS, 16], pl.BF16]") -> "pl.Tensor[[ROWS, 16], pl.BF16]":
+    def quoted(x: "pl.Tensor[[ROWS, 16], pl.BF16]") -> "pl.Tensor[[ROWS, 16], pl.BF16]":  # noqa: UP037
         return pl.add(x, x)
 
     @pl.function
@@ -210,10 +210,10 @@ def test_unknown_names_suggest_the_nearest() -> None:
 
 
 def test_older_module_names() -> None:
-    from pypto.ir.printer import python_print as old_print
-    from pypto.language.parser.diagnostics import ErrorRenderer, ParserTypeError
-    from pypto.pypto_core import ir as old_ir
-    from pypto.pypto_core import passes as old_passes
+    from pypto.ir.printer import python_print as old_print  # pyright: ignore[reportMissingImports]
+    from pypto.language.parser.diagnostics import ErrorRenderer, ParserTypeError  # pyright: ignore[reportMissingImports]
+    from pypto.pypto_core import ir as old_ir  # pyright: ignore[reportMissingImports]
+    from pypto.pypto_core import passes as old_passes  # pyright: ignore[reportMissingImports]
 
     assert old_ir.Var is ir.Var
     assert old_passes.convert_to_ssa().get_name() == "ConvertToSSA"

@@ -280,5 +280,5 @@ class TestLongChains:
 def test_source_files_convert_columns() -> None:
     source = SourceFile("s.py", "é = ü + x\n")
     name = source.tree.body[0].value.right  # type: ignore[attr-defined]
-    assert (name.col_offset, source.span(name).begin_column) == (9, 9 - 2 + 1)
+    assert (name.col_offset, source.span(name).begin_column) == (10, 10 - 2 + 1)
     assert source.key(name) == "x"

@@ -110,8 +110,6 @@ SAMPLES: dict[str, list[Sample]] = {
         Sample("a: [16, 32] FP16, b: [16, 32] FP32", "pl.tensor.add(a, b)", OUT),
         Sample("a: [16, 32] FP16, b: [16, 1] FP32", "pl.tensor.add(a, b)", OUT),
         Sample("a: [16, 32] BF16, b: [16, 1] BF16", "pl.tensor.add(a, b)", "[16, 32] BF16"),
-        Sample(ONE, "pl.tensor.add(a, 2.0)", OUT),
-        Sample("a: [16, 32] FP32, s: FP32", "pl.tensor.add(a, s)", OUT),
     ],
     "tensor.sub": [
         pair("sub"),
@@ -134,9 +132,8 @@ SAMPLES: dict[str, list[Sample]] = {
         Sample("a: [16, 1] FP32, b: [16, 32] FP32", "pl.tensor.div(b, p, high_precision=True)", OUT, ("tile.div",), POSITIVE),
         Sample("a: [16, 32] FP32, b: [16, 1] FP32", "pl.tensor.div(b, p)", OUT, ("tile.div",), POSITIVE),
         Sample("a: [1, 32] FP32, b: [16, 32] FP32", "pl.tensor.div(b, p)", OUT, ("tile.div",), POSITIVE),
-        Sample(ONE, "pl.tensor.div(a, 4.0)", OUT),
     ],
-    "tensor.fmod": [Sample(TWO, "pl.tensor.fmod(b, p)", OUT, ("tile.fmod",), POSITIVE), Sample(ONE, "pl.tensor.fmod(a, 0.75)", OUT)],
+    "tensor.fmod": [Sample(TWO, "pl.tensor.fmod(b, p)", OUT, ("tile.fmod",), POSITIVE)],
     **{
         f"tensor.{leaf}": [
             pair(leaf),
@@ -225,7 +222,7 @@ SAMPLES: dict[str, list[Sample]] = {
         Sample("a: [16, 32] FP32, n: INDEX", "pl.tensor.row_sum(pl.tensor.slice(a, [8, 16], [8, 16], [8, n]))", "[8, 1] FP32", ("tile.load",)),
         Sample("a: [16, 32] FP32, n: INDEX", "pl.tensor.row_sum(pl.tensor.slice(pl.tensor.exp(a), [8, 16], [8, 16], [8, n]))", "[8, 1] FP32"),
         Sample("a: [16, 32] FP32", "pl.tensor.fillpad(pl.tensor.slice(a, [8, 16], [0, 0], [8, 5], pad_value=pl.PadValue.max), pad_value=pl.PadValue.max)", "[8, 16] FP32"),
-        Sample("a: [16, 32] FP32, n: INDEX", "pl.tensor.row_sum(pl.tensor.slice(a, [16, 32], [n, 0], clamp=True))", "[16, 1] FP32"),
+        Sample("a: [16, 32] FP32, n: INDEX", "pl.tensor.fillpad(pl.tensor.row_sum(pl.tensor.slice(a, [16, 32], [n, 0], clamp=True)))", "[16, 1] FP32"),
     ],
     "tensor.assemble": [
         Sample("a: [4, 32] FP32, b: [16, 32] FP32", "pl.tensor.assemble(pl.tensor.exp(b), a, [8, 0])", OUT, ("tile.assemble",)),
@@ -258,7 +255,7 @@ SAMPLES: dict[str, list[Sample]] = {
         Sample("c: [16, 48] FP32, a: [16, 32] FP16, b: [32, 48] FP16", "pl.tensor.matmul_acc(c, a, b)", "[16, 48] FP32"),
         Sample("a: [4, 16, 32] FP16, b: [4, 32, 48] FP16", "pl.tensor.matmul_acc(pl.tensor.matmul(a, b, out_dtype=pl.FP32), a, b)", "[4, 16, 48] FP32", ("tile.batch_matmul_acc",)),
         Sample("a: [16, 32] FP16, b: [32, 48] FP16, n: INDEX", "pl.tensor.matmul_acc(pl.tensor.matmul(a, b, out_dtype=pl.FP32), a, b, init_cond=n == 0)", "[16, 48] FP32", ("tile.matmul_acc",)),
-        Sample("a: [16, 32] FP16, b: [32, 48] FP16", "pl.tensor.matmul_acc(pl.tensor.create([16, 48], dtype=pl.FP32), a, b, init_cond=True)", "[16, 48] FP32", ("tile.matmul_acc",)),
+        Sample("a: [16, 32] FP16, b: [32, 48] FP16", "pl.tensor.matmul_acc(pl.tensor.create([16, 48], dtype=pl.FP32), a, b, init_cond=True)", "[16, 48] FP32", ("tile.matmul",)),
     ],
     "tensor.gather": [
         Sample("a: [16, 32] FP32, b: [16, 8] INT32", "pl.tensor.gather(a, dim=1, index=b)", "[16, 8] FP32", ("tile.gather",)),
@@ -267,9 +264,6 @@ SAMPLES: dict[str, list[Sample]] = {
     "tensor.gather_mask": [
         Sample("a: [16, 32] FP32", "pl.tensor.gather_mask(a, mask_pattern=1)", "[16, 16] FP32", ("tile.gather_mask",)),
         Sample("a: [16, 32] FP32", "pl.tensor.gather_mask(a, mask_pattern=2, output_dtype=pl.INT32)", "[16, 16] INT32", ("tile.gather_mask",)),
-    ],
-    "tensor.scatter": [
-        Sample("a: [16, 32] FP32, b: [16, 8] INT32, c: [16, 8] FP32", "pl.tensor.scatter(a, dim=1, index=b, src=c)", OUT),
     ],
     "tensor.scatter_update": [
         Sample("a: [16, 32] FP32, b: [2, 4] INT32, c: [8, 32] FP32", "pl.tensor.scatter_update(pl.tensor.exp(a), dim=-2, index=b, src=c)", OUT, ("tile.scatter_update",)),
@@ -282,6 +276,16 @@ SAMPLES: dict[str, list[Sample]] = {
     **{f"tensor.{leaf}": [Sample("n: INDEX", f"n + pl.tensor.{leaf}()", "INDEX", (f"tile.{leaf}",))] for leaf in ("get_block_idx", "get_subblock_idx", "get_block_num")},
 }
 CASES = [(name, at) for name in sorted(SAMPLES) for at in range(len(SAMPLES[name]))]
+
+
+REFUSED = {
+    "tensor.scatter": Sample("a: [16, 32] FP32, b: [16, 8] INT32, c: [16, 8] FP32", "pl.tensor.scatter(a, dim=1, index=b, src=c)", OUT),
+    "tensor.gather": Sample("a: [4, 16, 32] FP32, b: [4, 16, 8] INT32", "pl.tensor.gather(a, dim=2, index=b)", "[4, 16, 8] FP32"),
+}
+"""Operators without tile operators that mean the same, or calls of them."""
+
+ELSEWHERE = {"tensor.write", "tensor.alloc"}
+"""Operators that give no tensor; tests of their own are below."""
 
 
 def prepare(text: str) -> ir.Program:
@@ -306,3 +310,25 @@ def test_conversion_keeps_the_meaning(name: str, at: int) -> None:
     assert_roundtrip(after)
     assert_same_meaning(before, after)
     assert passes.convert_tensor_to_tile_ops()(after) is after
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_has_no_conversion_is_named(name: str) -> None:
+    with pytest.raises(InvalidValueError, match=f"no registered tile conversion for '{name}'") as caught:
+        passes.convert_tensor_to_tile_ops()(prepare(program(REFUSED[name])))
+    assert caught.value.span["line"] == 6
+
+
+def test_every_tensor_operator_is_accounted_for() -> None:
+    declared = {d.name for d in declared_ops() if d.name.startswith("tensor.")}
+    assert declared == {*SAMPLES, *REFUSED, *ELSEWHERE}
+
+
+def test_elements_are_written_where_the_value_lives() -> None:
+    text = program(Sample(ONE, "t", OUT, (), "t = pl.tensor.exp(a); pl.tensor.write(t, [1, 2], 5.0)"))
+    before = prepare(text)
+    after = passes.convert_tensor_to_tile_ops()(before)
+    assert "tile.write" in ops_of(after["k"])
+    assert "tensor.write" not in ops_of(after["k"])
+    assert_roundtrip(after)
+    assert_same_meaning(before, after)

@@ -27,9 +27,9 @@ def add(dtype=FP32, shape=(2, 32)) -> ir.Function:
 
 
 def test_the_number_of_arguments() -> None:
-    with pytest.raises(ArgumentError, match=r"'add' takes 1 arguments \(x\), got 2"):
+    with pytest.raises(ArgumentError, match=r"'add' takes 1 argument \(x\), got 2"):
         run(add(), np.zeros((2, 32), np.float32), 1)
-    with pytest.raises(ArgumentError, match=r"takes 1 arguments \(x\), got 0"):
+    with pytest.raises(ArgumentError, match=r"takes 1 argument \(x\), got 0"):
         run(add())
 
 

@@ -12,6 +12,7 @@ from pypto.passes.base import Pass
 from pypto.passes.convert_tensor_to_tile_ops.callers import CallSites
 from pypto.passes.convert_tensor_to_tile_ops.convert import AddedOutput, convert_function
 from pypto.passes.convert_tensor_to_tile_ops.directions import infer_directions
+from pypto.passes.convert_tensor_to_tile_ops.rescue import rescue
 from pypto.passes.properties import IRProperty
 from pypto.passes.registry import register_pass
 
@@ -40,7 +41,7 @@ class ConvertTensorToTileOps(Pass):
         made: list[Function] = []
         for function in callees_first(program):
             if is_incore_type(function.func_type):
-                converted = convert_function(function)
+                converted = convert_function(rescue(function, directions))
                 function = converted.function
                 if converted.outputs:
                     outputs[function.name] = converted.outputs

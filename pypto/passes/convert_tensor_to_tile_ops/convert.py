@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-import pypto.passes.convert_tensor_to_tile_ops.conversions as _conversions  # registers the conversions
+import pypto.passes.convert_tensor_to_tile_ops.conversions as _conversions  # these three register conversions
+import pypto.passes.convert_tensor_to_tile_ops.placement as _placement
+import pypto.passes.convert_tensor_to_tile_ops.products as _products
 from pypto.diagnostics import Error, InvalidValueError
 from pypto.ir.enums import MemorySpace, ParamDirection
 from pypto.ir.expr import Call, Expr, IterArg, MakeTuple, Var, index_const
@@ -19,7 +21,6 @@ from pypto.ir.stmt import (
     ForStmt,
     IfStmt,
     ReturnStmt,
-    SeqStmts,
     Stmt,
     WhileStmt,
     YieldStmt,
@@ -28,13 +29,14 @@ from pypto.ir.stmt import (
     body_of,
     flatten_to_stmts,
 )
-from pypto.ir.types import TensorType, TileType
+from pypto.ir.types import TensorType, TileType, Type, UnknownType
 from pypto.ir.visitor import IRMutator
 from pypto.ops.declare import Declaration
-from pypto.passes.convert_tensor_to_tile_ops.kinds import TileValues
+from pypto.passes.convert_tensor_to_tile_ops.kinds import TileValues, WantedSpaces, yielded
+from pypto.passes.names import name_base
 from pypto.passes.op_conversion import ConversionContext, find_conversion, load_whole
 
-del _conversions
+del _conversions, _placement, _products
 
 
 @dataclass
@@ -60,7 +62,7 @@ def convert_function(function: Function) -> Converted:
 
 def base_of(var: Var) -> str:
     """The user's part of a variable's name."""
-    return var.name_hint.partition("__")[0] or "value"
+    return name_base(var.name_hint)
 
 
 class _Renaming(IRMutator):
@@ -81,13 +83,14 @@ class _Converter:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.tiles = TileValues(function)
+        self.spaces = WantedSpaces(function)
         self.values: dict[Var, Expr] = {}
         self.entry_loads: dict[Var, Var] = {}
         self.renaming = _Renaming(self.values)
         self.params = {p for p in function.params if isinstance(p.type, TensorType)}
         self.outputs: list[AddedOutput] = []
         self.out_params: list[Var] = []
-        self.wanted: list[list[bool]] = []
+        self.wanted: list[list[Type | None]] = []
         self.changed = False
 
     def run(self) -> Converted:
@@ -96,7 +99,7 @@ class _Converter:
         if not self.changed:
             return Converted(function)
         loads: list[Stmt] = [
-            AssignStmt(tile, load_whole(param, MemorySpace.Vec, tile.span), tile.span) for param, tile in self.entry_loads.items()
+            AssignStmt(tile, load_whole(param, MemorySpace.Vec), tile.span) for param, tile in self.entry_loads.items()
         ]
         body = body_of([*loads, *body], function.body.span)
         params = [*zip(function.params, function.param_directions, strict=True)]
@@ -132,7 +135,7 @@ class _Converter:
         if isinstance(value, Var) and value in self.params:
             loaded = self.entry_loads.get(value)
             if loaded is None:
-                load = load_whole(value, MemorySpace.Vec, Span.unknown())
+                load = load_whole(value, MemorySpace.Vec, ctx.span)
                 loaded = self.entry_loads[value] = Var(f"{base_of(value)}__tile", load.type, Span.unknown())
             return loaded
         return ctx.tile(value)
@@ -149,6 +152,7 @@ class _Converter:
             args = [self.value(a) for a in call.args]
         else:
             args = [self.tile_of(a, ctx) if isinstance(a.type, TensorType) else self.value(a) for a in call.args]
+        ctx.result_type = call.type
         try:
             converted = entry.convert(ctx, args, call.kwargs, call.span)
         except Error as error:
@@ -200,9 +204,9 @@ class _Converter:
         made = body_of(self.block(body), body.span)
         return attach_trailing_comments(made, body.trailing_comments) if body.trailing_comments else made
 
-    def carrying(self, tiles: list[bool], body: Stmt) -> Stmt:
-        """A nested body that yields; ``tiles`` says which of the values must be tiles."""
-        self.wanted.append(tiles)
+    def carrying(self, types: list[Type | None], body: Stmt) -> Stmt:
+        """A nested body that yields; ``types`` are the tile types that the values must have, UnknownType for any tile, None for no tile."""
+        self.wanted.append(types)
         made = self.body(body)
         self.wanted.pop()
         return made
@@ -223,7 +227,7 @@ class _Converter:
         if isinstance(stmt, WhileStmt):
             iter_args = self._iter_args(stmt.iter_args, ctx)
             condition = self.value(stmt.condition)
-            body = self.carrying([isinstance(a.type, TileType) for a in iter_args], stmt.body)
+            body = self.carrying([_tile_or_none(a.type) for a in iter_args], stmt.body)
             return stmt.replace(
                 iter_args=iter_args, condition=condition, body=body, return_vars=self._results(stmt.return_vars, iter_args)
             )
@@ -234,6 +238,7 @@ class _Converter:
         return stmt
 
     def _assign(self, stmt: AssignStmt, ctx: ConversionContext) -> Stmt | None:
+        ctx.wanted = self.spaces.of(stmt.var)
         value = self.call(stmt.value, ctx) if isinstance(stmt.value, Call) else self.value(stmt.value)
         if value is stmt.value:
             return stmt
@@ -267,15 +272,19 @@ class _Converter:
         self.out_params.append(out)
         self.outputs.append(AddedOutput(at, plain))
         zeros = MakeTuple([index_const(0) for _ in type_.shape])
-        return ctx.let(f"ret{at}__store", create_internal_op_call(get_op("tile.store"), [tile, zeros, out], None, ctx.span))
+        store = create_internal_op_call(get_op("tile.store"), [tile, zeros, out], None, ctx.span).replace(span=Span.unknown())
+        stored = Var(f"ret{at}__store", store.type, Span.unknown())
+        ctx.emit(AssignStmt(stored, store, Span.unknown()))
+        return stored
 
     def _yield(self, stmt: YieldStmt, ctx: ConversionContext) -> Stmt:
         values: list[Expr] = []
         for at, original in enumerate(stmt.value):
             value = self.call(original, ctx) if isinstance(original, Call) else self.value(original)
-            if self.wanted and at < len(self.wanted[-1]) and self.wanted[-1][at] and isinstance(value.type, TensorType):
+            wanted = self.wanted[-1][at] if self.wanted and at < len(self.wanted[-1]) else None
+            if wanted is not None and isinstance(value.type, TensorType):
                 value = self.tile_of(original, ctx)
-            values.append(value)
+            values.append(_in_space_of(value, wanted, ctx))
         same = all(a is b for a, b in zip(values, stmt.value, strict=True))
         return stmt if same else YieldStmt(values, stmt.span)
 
@@ -306,16 +315,18 @@ class _Converter:
     def _for(self, stmt: ForStmt, ctx: ConversionContext) -> Stmt:
         iter_args = self._iter_args(stmt.iter_args, ctx)
         bounds = {name: self.value(getattr(stmt, name)) for name in ("start", "stop", "step")}
-        body = self.carrying([isinstance(a.type, TileType) for a in iter_args], stmt.body)
+        body = self.carrying([_tile_or_none(a.type) for a in iter_args], stmt.body)
         return stmt.replace(iter_args=iter_args, body=body, return_vars=self._results(stmt.return_vars, iter_args), **bounds)
 
     def _if(self, stmt: IfStmt) -> Stmt:
         condition = self.value(stmt.condition)
-        tiles = [v in self.tiles for v in stmt.return_vars]
-        then_body = self.carrying(tiles, stmt.then_body)
-        else_body = None if stmt.else_body is None else self.carrying(tiles, stmt.else_body)
+        anything: list[Type | None] = [UnknownType() if v in self.tiles else None for v in stmt.return_vars]
+        then_body = self.carrying(anything, stmt.then_body)
+        values = yielded(then_body)
+        else_body = stmt.else_body
+        if else_body is not None:
+            else_body = self.carrying([w and v.type for w, v in zip(anything, values, strict=False)], else_body)
         results: list[Var] = []
-        values = _last_yield(then_body)
         for at, var in enumerate(stmt.return_vars):
             if var in self.tiles and at < len(values):
                 fresh = Var(f"{base_of(var)}__tile", values[at].type, var.span)
@@ -326,10 +337,18 @@ class _Converter:
         return stmt.replace(condition=condition, then_body=then_body, else_body=else_body, return_vars=results)
 
 
-def _last_yield(body: Stmt) -> list[Expr]:
-    stmts = flatten_to_stmts(body)
-    last = stmts[-1] if stmts else SeqStmts([])
-    return [*last.value] if isinstance(last, YieldStmt) else []
+def _tile_or_none(type_: Type) -> Type | None:
+    return type_ if isinstance(type_, TileType) else None
+
+
+def _in_space_of(value: Expr, wanted: Type | None, ctx: ConversionContext) -> Expr:
+    """A tile that is carried on, moved when what carries it lives in another memory."""
+    if not isinstance(wanted, TileType) or not isinstance(value.type, TileType):
+        return value
+    space = wanted.memory_space
+    if space is None or value.type.memory_space is space:
+        return value
+    return ctx.let("carried__tile", ctx.call("tile.move", [value], {"target_memory": space}))
 
 
 def _is_tile_level(call: Call) -> bool:

@@ -15,6 +15,7 @@ from pypto.ir.node import Node, children
 from pypto.ir.span import Span
 from pypto.ir.stmt import AssignStmt, ForStmt, IfStmt, WhileStmt
 from pypto.ir.types import TensorType
+from pypto.ir.verify.walk import held, nodes, statements
 from pypto.ops.declare import Declaration
 from pypto.passes.convert_tensor_to_tile_ops.kinds import yielded
 
@@ -94,22 +95,19 @@ def infer_directions(function: Function, directions: Mapping[str, list[ParamDire
     storage = Storage(function)
     reads: set[Var] = set()
     writes: set[Var] = set()
-    channels: dict[Var, dict[WriteChannel, Span]] = {}
     for node in all_nodes(function.body):
         if not isinstance(node, Call):
             continue
         for at, arg in enumerate(node.args):
             if not isinstance(arg.type, TensorType):
                 continue
-            read, write, channel = _effect(node, at, directions)
+            read, write, _ = _effect(node, at, directions)
             for root in storage.roots(arg):
                 if read:
                     reads.add(root)
                 if write:
                     writes.add(root)
-                    if channel is not None:
-                        channels.setdefault(root, {}).setdefault(channel, node.span)
-    for root, used in channels.items():
+    for root, used in write_channels(function, storage, directions).items():
         if len(used) > 1:
             raise InvalidValueError(
                 f"kernel {function.name!r} mixes bulk stores and scalar writes to the tensor {root.name_hint!r}",
@@ -121,6 +119,25 @@ def infer_directions(function: Function, directions: Mapping[str, list[ParamDire
         if param in writes and made[at] is ParamDirection.In:
             made[at] = ParamDirection.InOut if param in reads else ParamDirection.Out
     return function if made == [*function.param_directions] else function.replace(param_directions=made)
+
+
+def write_channels(
+    function: Function, storage: Storage, directions: Mapping[str, list[ParamDirection]]
+) -> dict[Var, dict[WriteChannel, Span]]:
+    """By which engines each parameter is written, and where first."""
+    channels: dict[Var, dict[WriteChannel, Span]] = {}
+    for stmt in statements(function.body):
+        for node in nodes(held(stmt)):
+            if not isinstance(node, Call):
+                continue
+            for at, arg in enumerate(node.args):
+                if not isinstance(arg.type, TensorType):
+                    continue
+                _, write, channel = _effect(node, at, directions)
+                if write and channel is not None:
+                    for root in storage.roots(arg):
+                        channels.setdefault(root, {}).setdefault(channel, node.span if node.span.is_valid() else stmt.span)
+    return channels
 
 
 def _effect(call: Call, at: int, directions: Mapping[str, list[ParamDirection]]) -> tuple[bool, bool, WriteChannel | None]:

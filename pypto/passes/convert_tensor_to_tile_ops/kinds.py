@@ -1,9 +1,13 @@
-"""Which tensor values of a kernel become tiles: those that a converted operator computes, and what carries them through loops and branches."""
+"""Which tensor values of a kernel become tiles: those that a converted operator computes, and what carries them through loops and branches;
+and in which memory they are wanted."""
 
 from __future__ import annotations
 
+from pypto.ir.enums import MemorySpace
 from pypto.ir.expr import Call, Expr, Var
 from pypto.ir.function import Function
+from pypto.ir.node import Node, children
+from pypto.ir.op import DeclaredOp
 from pypto.ir.stmt import (
     AssignStmt,
     ForStmt,
@@ -86,6 +90,85 @@ class TileValues:
             changed |= self._mark(arg, tile)
             changed |= self._mark(result, tile)
         return changed
+
+
+class WantedSpaces:
+    """The memory space that all uses of a variable ask for, through zero-copy views and into loops."""
+
+    def __init__(self, function: Function) -> None:
+        self._direct: dict[Var, set[MemorySpace | None]] = {}
+        self._onward: dict[Var, list[Var]] = {}
+        self._known: dict[Var, frozenset[MemorySpace | None]] = {}
+        stack: list[Node] = [function.body]
+        seen: set[Node] = set()
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            stack.extend(self._look(node))
+
+    def of(self, var: Var) -> MemorySpace | None:
+        """The one space that every use wants; None when uses differ or do not care."""
+        wants = self._wants(var, set())
+        return next(iter(wants)) if len(wants) == 1 else None
+
+    def _wants(self, var: Var, active: set[Var]) -> frozenset[MemorySpace | None]:
+        known = self._known.get(var)
+        if known is not None:
+            return known
+        if var in active:
+            return frozenset()
+        active.add(var)
+        wants = set(self._direct.get(var, ()))
+        for next_var in self._onward.get(var, ()):
+            wants |= self._wants(next_var, active)
+        active.discard(var)
+        made = frozenset(wants)
+        if not active:
+            self._known[var] = made
+        return made
+
+    def _look(self, node: Node) -> list[Node]:
+        """Note what a node uses; gives the nodes that are still to be looked at."""
+        if isinstance(node, Var):
+            self._direct.setdefault(node, set()).add(None)
+            return []
+        if isinstance(node, AssignStmt):
+            return self._passed_on(node.value, node.var)
+        if isinstance(node, ForStmt | WhileStmt):
+            rest: list[Node] = []
+            for arg in node.iter_args:
+                rest += self._passed_on(arg.initValue, arg)
+            if isinstance(node, ForStmt):
+                return [*rest, node.start, node.stop, node.step, node.body]
+            return [*rest, node.condition, node.body]
+        if isinstance(node, Call):
+            return self._operands(node)
+        if isinstance(node, IfStmt):
+            return [node.condition, node.then_body, *([] if node.else_body is None else [node.else_body])]
+        return [*children(node)]
+
+    def _passed_on(self, value: Expr, to: Var) -> list[Node]:
+        if isinstance(value, Var):
+            self._onward.setdefault(value, []).append(to)
+            return []
+        op = value.op if isinstance(value, Call) else None
+        if isinstance(value, Call) and isinstance(op, DeclaredOp) and op.relabels and isinstance(value.args[0], Var):
+            self._onward.setdefault(value.args[0], []).append(to)
+            return [*value.args[1:]]
+        return [value]
+
+    def _operands(self, call: Call) -> list[Node]:
+        entry = None if call.op.is_function else find_conversion(call.op.name)
+        rest: list[Node] = []
+        for at, arg in enumerate(call.args):
+            space = None if entry is None else entry.spaces.get(at)
+            if space is not None and isinstance(arg, Var):
+                self._direct.setdefault(arg, set()).add(space)
+            else:
+                rest.append(arg)
+        return rest
 
 
 def yielded(body: Stmt) -> list[Expr]:

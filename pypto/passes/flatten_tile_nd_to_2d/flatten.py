@@ -22,16 +22,19 @@ from pypto.ir.stmt import (
     body_of,
     flatten_to_stmts,
 )
-from pypto.ir.types import TileType
+from pypto.ir.types import TileType, Type
+from pypto.ir.verify.walk import held, nodes, statements
 from pypto.ir.visitor import IRMutator
 from pypto.ops.declare import Declaration
-from pypto.passes.flatten_tile_nd_to_2d.rules import RULES, again
+from pypto.passes.flatten_tile_nd_to_2d.pages import Rewriting
+from pypto.passes.flatten_tile_nd_to_2d.rules import RULES, again, plain
 from pypto.passes.flatten_tile_nd_to_2d.shapes import flat_type, is_deep
+from pypto.passes.rewrite import final_yield
 
 
 def flatten_function(function: Function) -> Function:
     """A kernel whose tiles are all two-dimensional; the same object when they were already."""
-    flattener = _Flattener()
+    flattener = _Flattener(function)
     params = [flattener.param(p) for p in function.params]
     body = flattener.body(function.body)
     same = body is function.body and all(a is b for a, b in zip(params, function.params, strict=True))
@@ -39,6 +42,28 @@ def flatten_function(function: Function) -> Function:
         return function
     returns = [flat_type(t, function.span) for t in function.return_types]
     return function.replace(params=params, body=body, return_types=returns)
+
+
+def _yielded(body: Stmt) -> Sequence[Expr]:
+    last = final_yield(body)
+    return [] if last is None else last.value
+
+
+def _deferrable(function: Function) -> frozenset[Var]:
+    """Variables of deep tiles whose making can wait until their pages are asked for: every use looks at them page by page."""
+    made: set[Var] = set()
+    other: set[Var] = set()
+    for stmt in statements(function.body):
+        call = stmt.value if isinstance(stmt, AssignStmt) else None
+        rule = RULES.get(call.op.name) if isinstance(call, Call) else None
+        if isinstance(stmt, AssignStmt) and rule is not None and rule.deferrable and is_deep(stmt.var):
+            made.add(stmt.var)
+        for node in nodes(held(stmt)):
+            user = RULES.get(node.op.name) if isinstance(node, Call) else None
+            if user is None or not user.paged:
+                other.update(e for e in held(node) if isinstance(e, Var))
+        other.update(e for e in held(stmt) if isinstance(e, Var))
+    return frozenset(made - other)
 
 
 class _Renaming(IRMutator):
@@ -54,17 +79,19 @@ class _Renaming(IRMutator):
 
 
 class _Flattener:
-    def __init__(self) -> None:
+    def __init__(self, function: Function) -> None:
         self.values: dict[Var, Expr] = {}
         self.renaming = _Renaming(self.values)
+        self.deferred: dict[Var, Call] = {}
+        self.deferrable = _deferrable(function)
 
     def param(self, var: Var) -> Var:
         """A parameter with its flat type."""
         return self.fresh(var) if is_deep(var) else var
 
-    def fresh(self, var: Var) -> Var:
-        """A variable of the same name with the flat type, put in the place of ``var``."""
-        made = Var(var.name_hint, flat_type(var.type, var.span), var.span)
+    def fresh(self, var: Var, type_: Type | None = None) -> Var:
+        """A variable of the same name with the flat type, or the given one, put in the place of ``var``."""
+        made = Var(var.name_hint, flat_type(var.type, var.span) if type_ is None else type_, var.span)
         self.values[var] = made
         return made
 
@@ -79,11 +106,14 @@ class _Flattener:
         args = [self.value(a) for a in call.args]
         deep = is_deep(call) or any(is_deep(a) for a in call.args)
         rule = RULES.get(call.op.name)
-        if rule is not None and (deep or (call.op.name == "tile.transpose" and len(args) == 3)):
-            return rule(call, args, before)
-        if all(a is b for a, b in zip(args, call.args, strict=True)) and not deep:
-            return call
-        return again(call, args) if isinstance(call.op, Declaration) else call.replace(args=args)
+        if not deep and (rule is None or not rule.always):
+            same = all(a is b for a, b in zip(args, call.args, strict=True))
+            return call if same else again(call, args) if isinstance(call.op, Declaration) else call.replace(args=args)
+        work = Rewriting(self.deferred)
+        work.span = call.span
+        made = plain(call, args, work) if rule is None else rule.apply(call, args, work)
+        before += work.before
+        return made
 
     def body(self, body: Stmt) -> Stmt:
         """A body on flattened tiles; the same object when nothing changed."""
@@ -106,13 +136,17 @@ class _Flattener:
     def statement(self, stmt: Stmt, before: list[Stmt]) -> Stmt | None:
         """One statement on flattened tiles; None when nothing is left of it."""
         if isinstance(stmt, AssignStmt):
+            if stmt.var in self.deferrable and isinstance(stmt.value, Call):
+                self.deferred[stmt.var] = stmt.value
+                self.values[stmt.var] = self.value(stmt.value.args[0])
+                return None
             value = self.call(stmt.value, before) if isinstance(stmt.value, Call) else self.value(stmt.value)
             if value is stmt.value:
                 return stmt
-            if isinstance(stmt.value, Call) and isinstance(value, Var) and isinstance(value.type, TileType):
+            if isinstance(value, Var) and isinstance(value.type, TileType):
                 self.values[stmt.var] = value
                 return None
-            var = self.fresh(stmt.var) if is_deep(stmt.var) else stmt.var
+            var = stmt.var if value.type == stmt.var.type else self.fresh(stmt.var, value.type)
             return AssignStmt(var, value, stmt.span)
         if isinstance(stmt, EvalStmt):
             value = self.call(stmt.expr, before) if isinstance(stmt.expr, Call) else self.value(stmt.expr)
@@ -125,18 +159,18 @@ class _Flattener:
             iter_args = self.iter_args(stmt.iter_args)
             bounds = {name: self.value(getattr(stmt, name)) for name in ("start", "stop", "step")}
             body = self.body(stmt.body)
-            return self.changed(stmt, iter_args=iter_args, body=body, return_vars=self.results(stmt.return_vars), **bounds)
+            return self.changed(stmt, iter_args=iter_args, body=body, return_vars=self.results(stmt.return_vars, iter_args), **bounds)
         if isinstance(stmt, WhileStmt):
             iter_args = self.iter_args(stmt.iter_args)
             condition = self.value(stmt.condition)
             body = self.body(stmt.body)
-            results = self.results(stmt.return_vars)
+            results = self.results(stmt.return_vars, iter_args)
             return self.changed(stmt, iter_args=iter_args, condition=condition, body=body, return_vars=results)
         if isinstance(stmt, IfStmt):
             condition = self.value(stmt.condition)
             then_body = self.body(stmt.then_body)
             else_body = None if stmt.else_body is None else self.body(stmt.else_body)
-            results = self.results(stmt.return_vars)
+            results = self.results(stmt.return_vars, _yielded(then_body))
             return self.changed(stmt, condition=condition, then_body=then_body, else_body=else_body, return_vars=results)
         inner = getattr(stmt, "body", None)
         return self.changed(stmt, body=self.body(inner)) if isinstance(inner, Stmt) else stmt
@@ -149,14 +183,20 @@ class _Flattener:
             if init is arg.initValue and not is_deep(arg):
                 made.append(arg)
                 continue
-            fresh = IterArg(arg.name_hint, flat_type(arg.type, arg.span), init, arg.span)
+            type_ = flat_type(arg.type, arg.span)
+            fresh = IterArg(arg.name_hint, init.type if isinstance(type_, TileType) else type_, init, arg.span)
             self.values[arg] = fresh
             made.append(fresh)
         return made
 
-    def results(self, variables: Sequence[Var]) -> list[Var]:
-        """Result variables with flat types."""
-        return [self.fresh(v) if is_deep(v) else v for v in variables]
+    def results(self, variables: Sequence[Var], sources: Sequence[Expr]) -> list[Var]:
+        """Result variables with the types of what they result from; those that keep their type are the same objects."""
+        made: list[Var] = []
+        for at, var in enumerate(variables):
+            source = sources[at].type if at < len(sources) else var.type
+            changed = isinstance(var.type, TileType) and isinstance(source, TileType) and var.type != source
+            made.append(self.fresh(var, source) if changed else var)
+        return made
 
     def changed(self, stmt: Stmt, **fields: object) -> Stmt:
         """The statement with other fields; the same object when none differs."""

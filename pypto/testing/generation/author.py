@@ -42,7 +42,7 @@ class Author:
         self.random = random
         self.builder = IRBuilder()
         self.values: list[Var] = []
-        # variables that types mention, which therefore keep their value
+        # variables that types or offsets mention, which therefore keep their value
         self.in_types: set[Var] = set()
         self.dims: list[Var] = []
 
@@ -65,11 +65,15 @@ class Author:
     @contextmanager
     def block(self) -> Iterator[None]:
         """What is defined inside is out of scope afterwards."""
-        before = len(self.values)
+        before = [*self.values]
         try:
             yield
         finally:
-            del self.values[before:]
+            self.values = before
+
+    def forget(self, var: Var) -> None:
+        """Take a value out of scope."""
+        self.values = [v for v in self.values if v is not var]
 
     def known(self, *kinds: type[Type]) -> list[Var]:
         """The values in scope of some kinds of type."""

@@ -53,7 +53,7 @@ class StatementAuthor(OperatorAuthor):
 
     def operator_statement(self) -> None:
         """The result of an operator, or the operator for its effect."""
-        made = self.call(self.namespaces)
+        made = self.call(self.namespaces) if self.namespaces else None
         if made is None:
             self.scalar_statement()
         elif isinstance(made.type, UnknownType) or self.chance(0.05):
