@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -48,8 +48,7 @@ def _known_sizes(function: Function, given: dict[str, Any]) -> dict[Var, int]:
     for param in function.params:
         value: Any = given.get(param.name_hint)
         if isinstance(param.type, TensorType) and isinstance(value, np.ndarray):
-            shape: tuple[int, ...] = value.shape
-            for dim, size in zip(param.type.shape, shape, strict=False):
+            for dim, size in zip(param.type.shape, np.shape(cast("Any", value)), strict=False):
                 if isinstance(dim, Var):
                     sizes[dim] = size
     return sizes

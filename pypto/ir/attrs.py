@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
 
 from pypto.diagnostics import InvalidTypeError, InvalidValueError
 from pypto.ir.dtypes import DataType
@@ -30,9 +30,7 @@ AttrValue: TypeAlias = Union[
 ]
 
 _THEMSELVES = (bool, str, float, DataType, MemorySpace, TensorLayout, TileLayout, PadValue, ArgDirection)
-VAR_LIST_KEYS = frozenset(
-    ("manual_dep_edges", "compiler_manual_dep_edges", "arg_direction_overrides_vars", "dump_vars")
-)
+VAR_LIST_KEYS = frozenset(("manual_dep_edges", "compiler_manual_dep_edges", "arg_direction_overrides_vars", "dump_vars"))
 """Keys whose lists hold variables even when empty."""
 INT_LIST_KEYS = frozenset(("arg_direction_overrides",))
 """Keys whose lists hold integers even when empty."""
@@ -49,7 +47,7 @@ def normalize_attrs(attrs: Mapping[str, Any] | Iterable[tuple[str, Any]] | None)
 
     if attrs is None:
         return EMPTY
-    pairs = attrs.items() if isinstance(attrs, Mapping) else attrs
+    pairs: Iterable[tuple[str, Any]] = cast("Mapping[str, Any]", attrs).items() if isinstance(attrs, Mapping) else attrs
     stored: dict[str, AttrValue] = {}
     for key, value in pairs:
         if key in stored:
@@ -81,9 +79,7 @@ def normalize_attr(key: str, value: Any) -> AttrValue:
                 return items
         elif all(isinstance(i, ArgDirection) for i in items):
             return items
-        raise InvalidTypeError(
-            f"the list under {key!r} must hold integers, variables or argument directions, all of one kind"
-        )
+        raise InvalidTypeError(f"the list under {key!r} must hold integers, variables or argument directions, all of one kind")
     inner = getattr(value, "expr", None)
     if isinstance(inner, Expr):
         return inner

@@ -16,8 +16,8 @@ from pypto.ir.dtypes import DataType
 from pypto.ir.equality import (
     Comparison,
     both_index,
-    equal_attr,
     comment_lines,
+    equal_attr,
     equal_comments,
     equal_floats,
     equal_nodes,

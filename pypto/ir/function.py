@@ -104,13 +104,9 @@ def implied_place(
     if implied is None or (level is Level.HOST and role is Role.Orchestrator and type_ is FunctionType.Orchestration):
         return level, role
     if level is not None and level is not implied[0]:
-        raise InvalidValueError(
-            f"function {name!r} of type {type_.name} runs at level {implied[0].name}, not {level.name}", span
-        )
+        raise InvalidValueError(f"function {name!r} of type {type_.name} runs at level {implied[0].name}, not {level.name}", span)
     if role is not None and role is not implied[1]:
-        raise InvalidValueError(
-            f"function {name!r} of type {type_.name} has role {implied[1].name}, not {role.name}", span
-        )
+        raise InvalidValueError(f"function {name!r} of type {type_.name} has role {implied[1].name}, not {role.name}", span)
     return implied
 
 
@@ -125,9 +121,7 @@ class Program(Node):
     FIELDS = (Field("name", FieldKind.DATA, compared=False), Field("functions", FieldKind.FUNCTIONS))
     _by_name: dict[str, Function]
 
-    def __init__(
-        self, functions: Sequence[Function] | Mapping[Any, Function], name: str = "", span: Span = UNKNOWN
-    ) -> None:
+    def __init__(self, functions: Sequence[Function] | Mapping[Any, Function], name: str = "", span: Span = UNKNOWN) -> None:
         items = list(functions.values()) if isinstance(functions, Mapping) else list(functions)
         by_name: dict[str, Function] = {}
         for function in items:

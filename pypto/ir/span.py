@@ -13,9 +13,7 @@ class Span:
 
     __slots__ = ("begin_column", "begin_line", "end_column", "end_line", "filename")
 
-    def __init__(
-        self, filename: str, begin_line: int, begin_column: int, end_line: int = -1, end_column: int = -1
-    ) -> None:
+    def __init__(self, filename: str, begin_line: int, begin_column: int, end_line: int = -1, end_column: int = -1) -> None:
         self.filename = filename
         self.begin_line = begin_line
         self.begin_column = begin_column

@@ -269,9 +269,7 @@ class InCoreScopeStmt(ScopeStmt):
     FIELDS = (*_SCOPE_FIELDS, Field("split", FieldKind.DATA))
     scope_kind = ScopeKind.InCore
 
-    def __init__(
-        self, split: SplitMode = SplitMode.NONE, name_hint: str = "", *, body: Stmt, span: Span = UNKNOWN
-    ) -> None:
+    def __init__(self, split: SplitMode = SplitMode.NONE, name_hint: str = "", *, body: Stmt, span: Span = UNKNOWN) -> None:
         self._start(name_hint, body, span)
         self.split = split
 
@@ -294,9 +292,7 @@ class HierarchyScopeStmt(ScopeStmt):
     FIELDS = (*_SCOPE_FIELDS, Field("level", FieldKind.DATA), Field("role", FieldKind.DATA))
     scope_kind = ScopeKind.Hierarchy
 
-    def __init__(
-        self, level: Level, role: Role | None = None, name_hint: str = "", *, body: Stmt, span: Span = UNKNOWN
-    ) -> None:
+    def __init__(self, level: Level, role: Role | None = None, name_hint: str = "", *, body: Stmt, span: Span = UNKNOWN) -> None:
         self._start(name_hint, body, span)
         self.level = level
         self.role = role
@@ -328,9 +324,7 @@ class SplitAivScopeStmt(ScopeStmt):
     FIELDS = (*_SCOPE_FIELDS, Field("split", FieldKind.DATA), Field("count", FieldKind.DATA))
     scope_kind = ScopeKind.SplitAiv
 
-    def __init__(
-        self, split: SplitMode, count: int = 2, name_hint: str = "", *, body: Stmt, span: Span = UNKNOWN
-    ) -> None:
+    def __init__(self, split: SplitMode, count: int = 2, name_hint: str = "", *, body: Stmt, span: Span = UNKNOWN) -> None:
         if count != 2:
             raise InvalidValueError(f"a split region has exactly 2 lanes, got {count}", span)
         self._start(name_hint, body, span)

@@ -353,7 +353,7 @@ class TensorType(ShapedType):
     def _make(cls, dims: list[Expr], dtype: DataType, memref: Any, view: TensorView | None, window: Any) -> Any:
         _check_shaped(dims, dtype)
         if view is not None:
-            valid = view.valid_shape
+            valid: Sequence[Expr] = view.valid_shape
             if valid and _same_dims(valid, dims):
                 valid = []
             view = TensorView(view.stride, view.layout, valid, view.pad)

@@ -211,6 +211,7 @@ for _space, _kind, _name in (("tile", Kind.TILE, "src"), ("tensor", Kind.TENSOR,
         memory=MemorySpace.Vec if _space == "tile" else None,
         short=_space == "tensor",
         spellings=["gather"] if _space == "tensor" else [],
+        tile_form="tile.gather_mask" if _space == "tensor" else None,
         doc="Every second or fourth element of each row, by a pattern whose rightmost digit stands for the first element: P0101 (1) the "
         "even ones, P1010 (2) the odd ones, P0001, P0010, P0100, P1000 (3 to 6) one of each four, P1111 (7) all.",
     )

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Mapping
 from typing import Any, overload
 
-import pypto.ops  # noqa: F401 - declares the operators
+import pypto.ops
 from pypto.ir.function import Program
-from pypto.parser import control, functions, scopes, special, statements, subscripts  # noqa: F401 - register what they read
+from pypto.parser import control, functions, scopes, special, statements, subscripts
 from pypto.parser.dynamic import DynVar
 from pypto.parser.errors import (
     InvalidOperationError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 from pypto.diagnostics import Error
 from pypto.ir.attrs import INT_LIST_KEYS, VAR_LIST_KEYS, AttrValue, normalize_attrs
@@ -13,7 +13,7 @@ from pypto.ir.dtypes import DataType
 from pypto.ir.enums import ArgDirection, MemorySpace, PadValue, SplitMode, TensorLayout, TileLayout
 from pypto.ir.expr import Expr, Var
 from pypto.parser.environment import NOTHING
-from pypto.parser.errors import ParserError, ParserSyntaxError, ParserTypeError
+from pypto.parser.errors import ParserSyntaxError, ParserTypeError
 from pypto.parser.folding import named_value, path_of, static
 from pypto.parser.reader import Reader
 
@@ -58,7 +58,7 @@ def read_attrs(reader: Reader, node: Any, what: str = "attrs") -> Mapping[str, A
 
 def attr_value(reader: Reader, key: str, node: Any, *, enums: bool = False) -> Any:
     """One attribute value. With ``enums`` members of enumerations that are stored as numbers are accepted too."""
-    kind = type(node)
+    kind = cast("type[Any]", type(node))
     if kind is ast.Constant:
         if isinstance(node.value, bool | int | float | str):
             return node.value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from pypto.ir.stmt import (
     ReturnStmt,
@@ -53,7 +53,7 @@ def read_statements(reader: Reader, nodes: Sequence[Any], first_line: int, until
     out = reader.out
     last = len(nodes) - 1
     for at, node in enumerate(nodes):
-        kind = type(node)
+        kind = cast("type[Any]", type(node))
         reader.current = node
         if comments:
             pending += take(comments, line, node.lineno)

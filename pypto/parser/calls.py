@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pypto.diagnostics import Error, did_you_mean
 from pypto.ir.dtypes import DataType
@@ -227,7 +227,7 @@ def argument(reader: Reader, param: Any, node: Any) -> Any:
     """The value of one written argument: an expression for an operand, a Python value for a keyword parameter."""
     if param.kind not in OPERANDS:
         return keyword_argument(reader, param.name, node)
-    kind = type(node)
+    kind = cast("type[Any]", type(node))
     if kind is ast.Name:
         found = reader.names.get(node.id)
         if isinstance(found, Expr):
@@ -251,7 +251,7 @@ def constant_tuple(reader: Reader, node: Any) -> Expr:
         if type(item) is not ast.Constant or type(item.value) is not int:
             return reader.expression(node)
     key = tuple([item.value for item in node.elts])
-    constants = reader.env.constants
+    constants: dict[Any, MakeTuple] = cast("dict[Any, MakeTuple]", reader.env.constants)
     known = constants.get(key)
     if known is None:
         if len(constants) > 4096:

@@ -1,7 +1,7 @@
 """Long chains of operators, such as sums of thousands of terms: Python's own parser overflows on them, though they are not deep to read.
 
-A chain is cut at its loosest operators. The pieces are parsed as one flat tuple, at the places they have in the text, and put together to the
-tree that Python would have made.
+A chain is cut at its loosest operators. The pieces are parsed as one flat tuple, at the places they have in the text, and put together
+to the tree that Python would have made.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from pypto.ir.expr import MemRef, Var
 from pypto.ir.function import Function
-from pypto.ir.types import Type
 from pypto.parser.dynamic import DynVar
 from pypto.parser.namespace import PREFIXES
 
@@ -96,7 +95,7 @@ class Environment:
         self.dynamic: dict[str, Var] = {}
         self.memrefs: dict[str, tuple[Any, MemRef]] = {}
         self.undeclared: list[str] = []
-        self.type_texts: dict[str, tuple[Type, tuple[str, ...]]] = {}
+        self.type_texts: dict[str, tuple[Any, tuple[str, ...]]] = {}
         self.static_texts: dict[str, Any] = {}
         self.callees: dict[str, Any] = {}
         self.constants: dict[str, Any] = {}

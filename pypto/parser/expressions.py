@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from pypto.diagnostics import Error
 from pypto.ir import scalar
@@ -53,7 +53,7 @@ _ELEMENTWISE = {"+": "add", "-": "sub", "*": "mul", "/": "div", "@": "matmul"}
 
 def operand(reader: Reader, node: Any) -> Any:
     """An expression, or the Python number it folds to."""
-    kind = type(node)
+    kind = cast("type[Any]", type(node))
     if kind is ast.Name:
         value = reader.name_value(node)
         if isinstance(value, Expr) or type(value) is int or type(value) is float:
@@ -234,7 +234,8 @@ def read_compare(reader: Reader, node: ast.Compare) -> Expr:
         )
     known = _COMPARE.get(type(node.ops[0]))
     if known is None:
-        word = {ast.In: "in", ast.NotIn: "not in", ast.Is: "is"}.get(type(node.ops[0]), "is not")
+        words: dict[type, str] = {ast.In: "in", ast.NotIn: "not in", ast.Is: "is"}
+        word = words.get(type(node.ops[0]), "is not")
         raise reader.failure(
             UnsupportedFeatureError, f"the comparison {word!r} does not exist in a kernel", node, hint="use == or !="
         )

@@ -8,7 +8,7 @@ import operator
 import re
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from pypto.diagnostics import did_you_mean
 from pypto.ir.dtypes import DataType
@@ -22,19 +22,19 @@ from pypto.parser.reader import Reader
 _MOST_BITS = 4096
 _MOST_ITEMS = 1 << 16
 
-BINARY: Mapping[type, Callable[[Any, Any], Any]] = {
+BINARY: Mapping[type, Callable[[Any, Any], Any]] = {  # pyright: ignore[reportUnknownVariableType]
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv,  # pyright: ignore[reportUnknownMemberType]
+    ast.FloorDiv: operator.floordiv,  # pyright: ignore[reportUnknownMemberType]
     ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
+    ast.Pow: operator.pow,  # pyright: ignore[reportUnknownMemberType]
+    ast.LShift: operator.lshift,  # pyright: ignore[reportUnknownMemberType]
+    ast.RShift: operator.rshift,  # pyright: ignore[reportUnknownMemberType]
+    ast.BitAnd: operator.and_,  # pyright: ignore[reportUnknownMemberType]
+    ast.BitOr: operator.or_,  # pyright: ignore[reportUnknownMemberType]
+    ast.BitXor: operator.xor,  # pyright: ignore[reportUnknownMemberType]
 }
 
 _UNARY: Mapping[type, Callable[[Any], Any]] = {
@@ -227,7 +227,8 @@ def static(reader: Reader, node: Any) -> Any:
     Raises:
         ParserError: it cannot be computed, or names a member that does not exist.
     """
-    handler = _STATIC.get(type(node))
+    kind = cast("type[Any]", type(node))
+    handler = _STATIC.get(kind)
     if handler is None:
         return NOTHING
     if type(node) is ast.Attribute or type(node) is ast.List:

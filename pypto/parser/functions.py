@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -52,7 +52,7 @@ class Options:
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def collector_paused() -> Generator[None, None, None]:
     """Switch the garbage collector off for a while: reading makes many objects that all live on."""
     was_on = gc.isenabled()
     gc.disable()
@@ -128,7 +128,7 @@ def read_options(reader: Reader, decorator: Any) -> Options:
         raise reader.failure(ParserSyntaxError, "@pl.function takes keywords only", decorator.args[0])
     for keyword in decorator.keywords:
         name, value = keyword.arg, keyword.value
-        if name in _ENUM_OPTIONS:
+        if name is not None and name in _ENUM_OPTIONS:
             setattr(options, name, _enum_option(reader, name, value))
         elif name == "attrs":
             read_function_attrs(reader, value, "attrs", options.attrs)
@@ -165,7 +165,7 @@ def _enum_option(reader: Reader, name: str, node: Any) -> Any:
     member = path.rpartition(".")[2]
     if member not in wanted.__members__:
         raise reader.failure(ParserSyntaxError, f"{shown} has no member {member!r}", node, hint=f"one of {', '.join(members)}")
-    return wanted[member]
+    return wanted.__members__[member]
 
 
 # -- functions --------------------------------------------------------------------------------------------------------------
@@ -456,7 +456,7 @@ def read_program(env: Environment, node: ast.ClassDef, strict_ssa: bool = False)
 
 
 @contextmanager
-def located(reader: Reader, node: Any) -> Iterator[None]:
+def located(reader: Reader, node: Any) -> Generator[None, None, None]:
     """Give every error of the lower layers a place, and refuse what is too deep, in the function being read."""
     try:
         yield

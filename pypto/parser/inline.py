@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -104,7 +103,7 @@ def call_inline(reader: Reader, node: ast.Call, helper: InlineFunction) -> Expr:
 
 def _enter(reader: Reader, helper: InlineFunction, args: Sequence[Expr]) -> tuple[Any, ...]:
     saved = (reader.env, reader.source, reader.names, reader.block, reader.comments, reader.twins, reader.current, reader.home)
-    around: Mapping[str, Any] = ChainMap(helper.closure_vars, reader.env.closure)  # type: ignore[arg-type]
+    around: Mapping[str, Any] = {**(reader.env.closure or {}), **helper.closure_vars}
     env = reader.env.beside(helper.source, around)
     span = reader.source.span(reader.current) if reader.current is not None else None
     names: Names = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pypto.diagnostics import Error, did_you_mean
 from pypto.ir.dtypes import DataType
@@ -143,14 +143,16 @@ class Reader:
 
     def expression(self, node: Any) -> Expr:
         """Read an expression."""
-        handler = EXPRESSIONS.get(type(node))
+        kind = cast("type[Any]", type(node))
+        handler = EXPRESSIONS.get(kind)
         if handler is None:
             raise self.unsupported_expression(node)
         return handler(self, node)
 
     def unsupported_expression(self, node: Any) -> ParserError:
         """The refusal of an expression that the language does not have."""
-        name, hint = _UNSUPPORTED_EXPRESSIONS.get(type(node), (f"{type(node).__name__} expressions", None))
+        kind = cast("type[Any]", type(node))
+        name, hint = _UNSUPPORTED_EXPRESSIONS.get(kind, (f"{kind.__name__} expressions", None))
         return self.failure(UnsupportedFeatureError, f"{name} cannot be used in a kernel", node, hint=hint)
 
     def constant(self, value: Any, node: Any) -> Expr:
@@ -176,7 +178,7 @@ class Reader:
         if isinstance(value, DynVar):
             return self.dynamic(value)
         if isinstance(value, list | tuple):
-            items: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
+            items = cast("Sequence[Any]", value)
             return MakeTuple([self.from_value(item, node, name) for item in items], self.source.span(node))
         inner = getattr(value, "expr", None)
         if isinstance(inner, Expr):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import keyword as python_keywords
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pypto.diagnostics import Error, did_you_mean
 from pypto.ir.attrs import AttrValue
@@ -186,7 +186,8 @@ class _Head:
             if path == "split" and mode is None:
                 mode = self._split_option(item)
             elif path == "cross_core_slot" and "slot_num" not in self.attrs:
-                self._slots(item, item.keywords, item.args)
+                call = cast("ast.Call", item)
+                self._slots(call, call.keywords, call.args)
             else:
                 raise reader.failure(
                     ParserSyntaxError, "an optimization is pl.split(...) or pl.cross_core_slot(...), each once", item
@@ -401,7 +402,7 @@ def _comm_domain(reader: Reader, node: ast.With, head: _Head, _target: Any) -> N
         raise reader.failure(ParserSyntaxError, "pld.comm_domain takes its name first", head.call)
     devices: Any = static(reader, head.nodes["devices"]) if "devices" in head.nodes else []
     windows: Any = static(reader, head.nodes["windows"]) if "windows" in head.nodes else []
-    if not isinstance(devices, list) or not all(type(d) is int for d in devices):  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(devices, list) or not all(type(d) is int for d in cast("list[object]", devices)):
         raise reader.failure(ParserSyntaxError, "devices= is a list of integers", head.nodes["devices"])
     if not isinstance(windows, list) or not all(isinstance(w, str) for w in windows):  # pyright: ignore[reportUnknownVariableType]
         raise reader.failure(ParserSyntaxError, "windows= is a list of names", head.nodes["windows"])

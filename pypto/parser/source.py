@@ -124,12 +124,13 @@ class SourceFile:
 
     def key(self, node: Any) -> str | None:
         """The text of a node that stands on one line, for remembering what it meant; None when it spans lines."""
-        line = node.lineno
+        line: int = node.lineno
         if line != node.end_lineno:
             return None
+        text = self.lines[line - 1]
         if self.ascii:
-            return self.lines[line - 1][node.col_offset : node.end_col_offset]
-        return self.lines[line - 1][self.column(line, node.col_offset) - 1 : self.column(line, node.end_col_offset) - 1]
+            return text[node.col_offset : node.end_col_offset]
+        return text[self.column(line, node.col_offset) - 1 : self.column(line, node.end_col_offset) - 1]
 
     # -- errors ------------------------------------------------------------------------------------------------------
 

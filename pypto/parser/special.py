@@ -125,7 +125,8 @@ def read_plain_node(reader: Reader, node: ast.Call, leaf: str) -> Expr:
     wanted = 2 if issubclass(cls, BinaryExpr) else 1
     dtype = _plain_dtype(reader, node, leaf, wanted)
     operands = [reader.expression(arg) for arg in node.args]
-    return cls(*operands, dtype, reader.source.span(node))
+    make: Any = cls
+    return make(*operands, dtype, reader.source.span(node))
 
 
 def _plain_dtype(reader: Reader, node: ast.Call, leaf: str, wanted: int) -> DataType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, cast
 
 from pypto.ir.expr import Call, Expr, Submit, TupleGetItemExpr
 from pypto.ir.stmt import BreakStmt, ContinueStmt, EvalStmt, ReturnStmt, YieldStmt
@@ -35,7 +35,7 @@ def read_assign(reader: Reader, node: ast.Assign) -> None:
     target = node.targets[0]
     value_node = node.value
     if is_yield(reader, value_node):
-        read_yield(reader, node, _target_names(reader, target), None, value_node)
+        read_yield(reader, node, _target_names(reader, target), None, cast("ast.Call", value_node))
         return
     if type(target) is ast.Name:
         value = reader.expression(value_node)
@@ -69,7 +69,7 @@ def read_annotated_assign(reader: Reader, node: ast.AnnAssign) -> None:
             ParserSyntaxError, f"{target.id!r} is annotated but gets no value", node, hint="assign a value on the same line"
         )
     if is_yield(reader, value_node):
-        read_yield(reader, node, [target], node.annotation, value_node)
+        read_yield(reader, node, [target], node.annotation, cast("ast.Call", value_node))
         return
     wanted = assignment_annotation(reader, node.annotation)
     value = reader.expression(value_node)
@@ -79,7 +79,7 @@ def read_annotated_assign(reader: Reader, node: ast.AnnAssign) -> None:
 
 
 def _target_names(reader: Reader, target: Any) -> list[ast.Name]:
-    items = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+    items: list[Any] = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
     for item in items:
         if type(item) is not ast.Name:
             raise reader.failure(ParserSyntaxError, "the targets of pl.yield_ are names", item)
@@ -275,10 +275,10 @@ _REFUSED: dict[type, tuple[str, str | None]] = {
     ast.AsyncFor: ("async for", None),
     ast.AsyncWith: ("async with", None),
 }
-if hasattr(ast, "TryStar"):
-    _REFUSED[ast.TryStar] = ("try", None)
-if hasattr(ast, "TypeAlias"):
-    _REFUSED[ast.TypeAlias] = ("a type alias", None)
+for _newer, _word in (("TryStar", "try"), ("TypeAlias", "a type alias")):
+    # kinds of statement that later versions of Python have
+    if hasattr(ast, _newer):
+        _REFUSED[getattr(ast, _newer)] = (_word, None)
 
 
 def refused(reader: Reader, node: ast.stmt) -> ParserError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pypto.diagnostics import Error, did_you_mean
 from pypto.ir.dtypes import DTYPES, DataType
@@ -117,7 +117,7 @@ def annotation_type(reader: Reader, node: Any) -> Type:
 
 def assignment_annotation(reader: Reader, node: Any) -> Annotated | None:
     """The annotation of an assignment; None for those that say nothing (strings, handle types that the printer writes)."""
-    kind = type(node)
+    kind = cast("type[Any]", type(node))
     if kind is ast.Subscript:
         return annotation(reader, node)
     if kind is ast.Constant and isinstance(node.value, str):
@@ -179,7 +179,7 @@ def return_types(reader: Reader, node: Any) -> list[Type]:
 
 
 def _read(reader: Reader, node: Any) -> Annotated:
-    kind = type(node)
+    kind = cast("type[Any]", type(node))
     if kind is ast.Subscript:
         path = path_of(reader, node.value)
         form = None if path is None else _SUBSCRIPTED.get(path)
@@ -304,7 +304,7 @@ def shape(reader: Reader, node: Any, what: str = "shape") -> list[Any]:
     if value is NOTHING and type(node) is ast.Name and node.id not in reader.names:
         raise reader.undefined(node)
     if isinstance(value, list | tuple):
-        items: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
+        items = cast("Sequence[Any]", value)
         return [_checked_dimension(reader, item, node) for item in items]
     raise reader.failure(
         ParserTypeError, f"the {what} {_shown(node)} is no list of dimensions", node, hint="write it as [64, 64]"
@@ -551,10 +551,10 @@ def _tile(reader: Reader, node: Any, parts: list[Any]) -> Annotated:
     space, memref, view = found.get("memory space"), found.get("memref"), found.get("view")
     if memref is not None and space is None and not memref.base_.name_hint.startswith("mem_"):
         raise reader.failure(ParserTypeError, "a tile with a memref needs its memory space", node, hint="add pl.Mem.Vec")
-    fields = view if isinstance(view, dict) else None
+    fields: dict[str, Any] | None = cast("dict[str, Any]", view) if isinstance(view, dict) else None
 
     def make() -> Type:
-        tile_view = view if fields is None else tile_view_of(fields, to_dims(dims), space)  # pyright: ignore[reportUnknownArgumentType]
+        tile_view: Any = view if fields is None else tile_view_of(fields, to_dims(dims), space)
         return TileType(dims, element, memref, tile_view, space)
 
     return Annotated(

@@ -72,7 +72,6 @@ class ConversionContext:
         type_ = self.result_type
         return type_.dtype if isinstance(type_, TensorType) else tile_type(default).dtype
 
-
     def result_shape(self, default: Expr) -> Sequence[Expr]:
         """The extents that the result of the call under conversion has; those of ``default`` when they are not known."""
         type_ = self.result_type
@@ -151,7 +150,11 @@ def _same_operands(to_op: str) -> Conversion:
         wanted = ctx.result_type
         if isinstance(declared, Declaration) and declared.promotes and isinstance(wanted, TensorType):
             args = [_promoted(ctx, a, wanted.dtype) for a in args]
-        if isinstance(args[-1].type if args else None, ScalarType) and isinstance(declared, Declaration) and declared.scalar_variant:
+        if (
+            isinstance(args[-1].type if args else None, ScalarType)
+            and isinstance(declared, Declaration)
+            and declared.scalar_variant
+        ):
             to = declared.scalar_variant
             return ctx.call(to, args, kwargs)
         return ctx.call(to_op, args, kwargs)

@@ -81,7 +81,6 @@ HUGGED_POWER: Final = "**"
 """The power operator between simple operands, which is written without blanks."""
 
 
-
 def is_hugged(following: Iterable[str]) -> bool:
     """Whether black takes the blanks away from a power of simple operands; ``following`` are the texts after it on the line.
 
@@ -102,7 +101,8 @@ def join_pieces(pieces: Sequence[str]) -> str:
     """Pieces as one line of text."""
     if HUGGED_POWER in pieces:
         pieces = [
-            " ** " if piece == HUGGED_POWER and not is_hugged(islice(pieces, at + 1, None)) else piece for at, piece in enumerate(pieces)
+            " ** " if piece == HUGGED_POWER and not is_hugged(islice(pieces, at + 1, None)) else piece
+            for at, piece in enumerate(pieces)
         ]
     return "".join(pieces)
 

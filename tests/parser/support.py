@@ -13,8 +13,7 @@ from pypto.ir.equality import structural_equal
 from pypto.parser import parse
 
 SIGNATURE = (
-    "@pl.function\n"
-    "def f(x: pl.Tensor[[8, 8], pl.FP32], n: pl.Scalar[pl.INDEX], b: pl.Scalar[pl.BOOL]) -> pl.Scalar[pl.INDEX]:\n"
+    "@pl.function\ndef f(x: pl.Tensor[[8, 8], pl.FP32], n: pl.Scalar[pl.INDEX], b: pl.Scalar[pl.BOOL]) -> pl.Scalar[pl.INDEX]:\n"
 )
 
 

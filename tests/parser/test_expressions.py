@@ -98,9 +98,7 @@ EXPECTED = {
     "[i, 2]": MakeTuple([i, index(2)]),
     "(i, 2)": MakeTuple([i, index(2)]),
     "pl.Mem.Mat": index(2),
-    "(i + j) * (i - j) % 4": ir.FloorMod(
-        ir.Mul(ir.Add(i, j, INDEX), ir.Sub(i, j, INDEX), INDEX), index(4), INDEX
-    ),
+    "(i + j) * (i - j) % 4": ir.FloorMod(ir.Mul(ir.Add(i, j, INDEX), ir.Sub(i, j, INDEX), INDEX), index(4), INDEX),
 }
 HEAD = "N = 16\nRATE = 0.25\nFLAG = True\nSIZES = [3, 5]\n"
 

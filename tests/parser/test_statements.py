@@ -80,7 +80,9 @@ class TestAnnotations:
         assert tile.memory_space is ir.MemorySpace.Vec and tile.tile_view.valid_shape[0].value == 4
 
     def test_views_are_completed_by_the_memory_space_of_the_value(self) -> None:
-        body = "t: pl.Tile[[8, 8], pl.FP32, pl.TileView(valid_shape=[4, 8])] = pl.load(x, [0, 0], [8, 8], target_memory=pl.Mem.Mat)"
+        body = (
+            "t: pl.Tile[[8, 8], pl.FP32, pl.TileView(valid_shape=[4, 8])] = pl.load(x, [0, 0], [8, 8], target_memory=pl.Mem.Mat)"
+        )
         view = statements(kernel(body))[0].var.type.tile_view
         assert (view.blayout, view.slayout) == (ir.TileLayout.col_major, ir.TileLayout.row_major)
 
@@ -225,7 +227,9 @@ def test_static_statements(capsys: pytest.CaptureFixture[str]) -> None:
     function = kernel(body, "N = 4\n" + SIGNATURE)
     assert isinstance(function.body, AssignStmt)
     line = capsys.readouterr().out
-    assert line.startswith("static_print [<string>:4]: size n: pl.Scalar[pl.INDEX] 42: pl.Scalar[pl.INDEX] x is x: pl.Tensor[[8, 8], pl.FP32]")
+    assert line.startswith(
+        "static_print [<string>:4]: size n: pl.Scalar[pl.INDEX] 42: pl.Scalar[pl.INDEX] x is x: pl.Tensor[[8, 8], pl.FP32]"
+    )
 
 
 @pytest.mark.parametrize("depth", [60, 90])
@@ -242,7 +246,14 @@ def test_deep_nesting(depth: int) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    ["(" * 2000 + "n" + ")" * 2000, "-" * 20000 + "n", "not " * 5000 + "b", "n" + "[0]" * 3000, "n ** " * 3000 + "n", "n" * 100000],
+    [
+        "(" * 2000 + "n" + ")" * 2000,
+        "-" * 20000 + "n",
+        "not " * 5000 + "b",
+        "n" + "[0]" * 3000,
+        "n ** " * 3000 + "n",
+        "n" * 100000,
+    ],
 )
 def test_what_is_too_deep_is_refused_with_a_place(expression: str) -> None:
     with pytest.raises(ParserError) as caught:

@@ -122,14 +122,20 @@ class TestPlaces:
         assert "<string>:3:5: first assigned here" in str(caught.value)
 
     def test_spans_are_characters(self) -> None:
-        function = parse("@pl.function\ndef f(α: pl.Scalar[pl.INDEX]):\n    β = 'é' 'x'; γ = α + 1\n".replace("β = 'é' 'x'; ", "β = α; "))
+        function = parse(
+            "@pl.function\ndef f(α: pl.Scalar[pl.INDEX]):\n    β = 'é' 'x'; γ = α + 1\n".replace("β = 'é' 'x'; ", "β = α; ")
+        )
         span = statements(function)[1].value.span
         assert (span.begin_line, span.begin_column, span.end_column) == (3, 16, 21)
 
     def test_line_ends_of_every_kind(self) -> None:
         for end in ("\n", "\r\n", "\r"):
             with pytest.raises(ParserError) as caught:
-                parse(f"@pl.function{end}def f(n: pl.Scalar[pl.INDEX]):{end}    x = '\x0b'{end}    return m{end}".replace("x = '\x0b'", "y = n"))
+                parse(
+                    f"@pl.function{end}def f(n: pl.Scalar[pl.INDEX]):{end}    x = '\x0b'{end}    return m{end}".replace(
+                        "x = '\x0b'", "y = n"
+                    )
+                )
             assert caught.value.span["line"] == 4
 
 

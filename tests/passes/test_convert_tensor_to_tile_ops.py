@@ -232,7 +232,12 @@ GROUP = """
 
 def test_wrappers_hand_the_output_on() -> None:
     kernel, _, caller = WAVE.partition("    @pl.function(type=pl.FunctionType.Orchestration)")
-    text = kernel + GROUP.lstrip("\n") + "\n    @pl.function(type=pl.FunctionType.Orchestration)" + caller.replace("self.wave", "self.group")
+    text = (
+        kernel
+        + GROUP.lstrip("\n")
+        + "\n    @pl.function(type=pl.FunctionType.Orchestration)"
+        + caller.replace("self.wave", "self.group")
+    )
     before, after = convert(text)
     assert list(after["group"].param_directions)[-1] is ir.ParamDirection.Out
     assert "tensor.create" not in ops_of(after["group"])
@@ -313,3 +318,457 @@ def test_lowered_wave_runs_like_numpy() -> None:
     b = np.random.default_rng(4).uniform(-2, 2, (24, 40)).astype(np.float32)
     exact = np.cos(a.astype(np.float64)) * b
     assert np.abs(run(lowered, a, b) - exact).max() < 1e-6
+
+
+# -- bulk stores and scalar writes -------------------------------------------------------------------------------------------------
+
+MIXED = """
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self, a: pl.Tensor[[8, 16], pl.FP32], o: pl.Out[pl.Tensor[[32, 16], pl.FP32]], n: pl.Scalar[pl.INDEX]) -> pl.Tensor[[32, 16], pl.FP32]:
+{body}
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def run(self, a: pl.Tensor[[8, 16], pl.FP32], o: pl.Out[pl.Tensor[[32, 16], pl.FP32]], n: pl.Scalar[pl.INDEX]) -> pl.Tensor[[32, 16], pl.FP32]:
+        o = self.k(a, o, n)
+        return o
+"""
+
+
+def mixed(body: str) -> str:
+    return MIXED.format(body="\n".join("        " + line for line in body.strip("\n").split("\n")))
+
+
+FILLED = {
+    "rows and columns": """
+for i in pl.range(24):
+    for j in pl.range(16):
+        pl.write(o, [i + 8, j], 1.5)
+r = pl.assemble(o, pl.exp(a), [0, 0])
+return r
+""",
+    "one row": """
+for j in pl.range(8):
+    pl.write(o, [n, j + 8], 1.5)
+r = pl.assemble(o, pl.exp(a), [8, 0])
+for i in pl.range(24):
+    for j in pl.range(16):
+        if i < 8:
+            v = pl.read(a, [0, 0])
+return r
+""",
+    "rows with gaps, one at a time": """
+for i in pl.range(8):
+    for j in pl.range(8):
+        pl.write(o, [i, j], 1.5)
+r = pl.assemble(o, pl.exp(a), [8, 0])
+return r
+""",
+    "in tile code": """
+for i in pl.range(24):
+    for j in pl.range(16):
+        pl.write(o, [i + 8, j], 1.5)
+t = pl.load(a, [0, 0], [8, 16])
+r = pl.store(t, [0, 0], o)
+return r
+""",
+    "below a branch": """
+if n > 2:
+    for i in pl.range(24):
+        for j in pl.range(16):
+            pl.write(o, [i + 8, j], 1.5)
+else:
+    for i in pl.range(24):
+        for j in pl.range(16):
+            pl.write(o, [i + 8, j], 2.5)
+r = pl.assemble(o, pl.exp(a), [0, 0])
+return r
+""",
+}
+
+
+@pytest.mark.parametrize("case", list(FILLED))
+def test_loops_that_fill_become_bulk_stores(case: str) -> None:
+    before, after = convert(mixed(FILLED[case]))
+    found = ops_of(after["k"])
+    assert "tensor.write" not in found
+    assert found.count("tile.full") == (2 if case == "below a branch" else 1)
+    assert_roundtrip(after)
+    inputs = [np.ones((8, 16), np.float32), np.zeros((32, 16), np.float32), np.int64(3)]
+    assert_same_meaning(before, after, inputs)
+    assert passes.convert_tensor_to_tile_ops()(after) is after
+
+
+STAGED = {
+    "scattered": (
+        """
+z = pl.full([32, 16], pl.FP32, 0.5)
+o = pl.assemble(o, z, [0, 0])
+for i in pl.range(8):
+    v = pl.read(a, [i, 0])
+    pl.write(o, [i * 2, 3], v)
+return o
+""",
+        ["tile.full", "tensor.read", "tile.write", "tile.store"],
+    ),
+    "in tile code": (
+        """
+z = pl.tile.full([32, 16], dtype=pl.FP32, value=0.5)
+o = pl.store(z, [0, 0], o)
+for i in pl.range(8):
+    if i < n:
+        pl.write(o, [i * 2, 3], 2.0)
+return o
+""",
+        ["tile.full", "tile.write", "tile.store"],
+    ),
+    "constant still used": (
+        """
+z = pl.full([32, 16], pl.FP32, 0.5)
+o = pl.assemble(o, z, [0, 0])
+v = pl.read(z, [0, 0])
+pl.write(o, [n, 3], v)
+return o
+""",
+        ["tile.full", "tile.full", "tile.read", "tile.write", "tile.store"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(STAGED))
+def test_initialised_tensors_stay_on_chip(case: str) -> None:
+    body, expected = STAGED[case]
+    before, after = convert(mixed(body))
+    assert ops_of(after["k"]) == expected
+    assert_roundtrip(after)
+    assert_same_meaning(before, after)
+    assert passes.convert_tensor_to_tile_ops()(after) is after
+
+
+def test_writes_alone_stay_as_they_are() -> None:
+    before, after = convert(
+        mixed("for i in pl.range(32):\n    for j in pl.range(16):\n        pl.write(o, [i, j], 1.5)\nreturn o")
+    )
+    assert after["k"] is before["k"]
+
+
+MIXES = {
+    "directly": ("o = pl.assemble(o, a, [0, 0])\npl.write(o, [n, 3], 2.0)\nreturn o", 7),
+    "through a view": (
+        "w = pl.tensor.view(o, [16, 32])\nr = pl.assemble(o, a, [0, 0])\npl.write(w, [n, 3], 2.0)\nreturn r",
+        8,
+    ),
+    "through a loop": (
+        "for i, (c,) in pl.range(2, init_values=(o,)):\n    pl.write(c, [i, 0], 1.0)\n    d = pl.assemble(c, a, [8 * i, 0])\n"
+        "    e = pl.yield_(d)\nreturn e",
+        7,
+    ),
+    "less than 32 bytes in a row": (
+        "for j in pl.range(7):\n    pl.write(o, [n, j], 1.5)\nr = pl.assemble(o, a, [8, 0])\nreturn r",
+        7,
+    ),
+    "rows with gaps": (
+        "for i in pl.range(8):\n    for j in pl.range(4):\n        pl.write(o, [i, j], 1.5)\nr = pl.assemble(o, a, [8, 0])\nreturn r",
+        8,
+    ),
+    "a step of two": ("for j in pl.range(0, 16, 2):\n    pl.write(o, [n, j], 1.5)\nr = pl.assemble(o, a, [8, 0])\nreturn r", 7),
+    "from one on": ("for j in pl.range(1, 9):\n    pl.write(o, [n, j], 1.5)\nr = pl.assemble(o, a, [8, 0])\nreturn r", 7),
+    "no constant": (
+        "for j in pl.range(8):\n    v = pl.read(a, [0, j])\n    pl.write(o, [n, j], v)\nr = pl.assemble(o, a, [8, 0])\nreturn r",
+        8,
+    ),
+    "diagonal": ("for j in pl.range(8):\n    pl.write(o, [j, j], 1.5)\nr = pl.assemble(o, a, [8, 0])\nreturn r", 7),
+    "read back before the end": (
+        "z = pl.full([32, 16], pl.FP32, 0.5)\no = pl.assemble(o, z, [0, 0])\npl.write(o, [n, 3], 2.0)\nv = pl.read(o, [0, 0])\n"
+        "pl.write(o, [0, 1], v)\nreturn o",
+        8,
+    ),
+    "initialised in part": (
+        "z = pl.full([8, 16], pl.FP32, 0.5)\no = pl.assemble(o, z, [0, 0])\npl.write(o, [n, 3], 2.0)\nreturn o",
+        8,
+    ),
+    "initialised in a branch": (
+        "z = pl.full([32, 16], pl.FP32, 0.5)\nif n > 2:\n    r = pl.assemble(o, z, [0, 0])\npl.write(o, [n, 3], 2.0)\nreturn o",
+        9,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(MIXES))
+def test_other_mixtures_are_refused(case: str) -> None:
+    body, line = MIXES[case]
+    with pytest.raises(InvalidValueError, match="kernel 'k' mixes bulk stores and scalar writes to the tensor 'o'") as caught:
+        convert(mixed(body))
+    assert caught.value.span["line"] == line
+
+
+def test_two_tensors_may_be_written_in_two_ways() -> None:
+    before, after = convert(
+        """
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self, a: pl.Tensor[[8, 16], pl.FP32], o: pl.Out[pl.Tensor[[8, 16], pl.FP32]], c: pl.InOut[pl.Tensor[[8], pl.INT32]]) -> pl.Tensor[[8, 16], pl.FP32]:
+        pl.write(c, [3], 7)
+        r = pl.assemble(o, pl.exp(a), [0, 0])
+        return r
+"""
+    )
+    assert ops_of(after["k"]) == ["tile.load", "tensor.write", "tile.exp", "tile.store"]
+    assert_same_meaning(before, after)
+
+
+# -- callers -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_launches_get_the_tensors_and_keep_their_attributes() -> None:
+    kernel, _, _ = WAVE.partition("    @pl.function(type=pl.FunctionType.Orchestration)")
+    _, after = convert(
+        kernel
+        + """
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def run(self, a: pl.Tensor[[24, 40], pl.FP32], b: pl.Tensor[[24, 40], pl.FP32]) -> pl.Tensor[[24, 40], pl.FP32]:
+        y, first = pl.submit(self.wave, a, b, dumps=[b])
+        z, second = pl.submit(self.wave, y, b, deps=[first])
+        return z
+"""
+    )
+    assert_roundtrip(after)
+    launches = [n for n in ir.walk(after["run"].body) if isinstance(n, ir.Submit)]
+    created = [
+        s.var
+        for s in ir.flatten_to_stmts(after["run"].body)
+        if getattr(s.var if isinstance(s, ir.AssignStmt) else None, "name_hint", "") == "ret0__out"
+    ]
+    assert len(launches) == len(created) == 2
+    assert sorted(id(launch.args[-1]) for launch in launches) == sorted(map(id, created))
+    (dumped,) = [launch for launch in launches if "dump_vars" in launch.attrs]
+    assert [v.name_hint for v in dumped.attrs["dump_vars"]] == ["b"]
+    (later,) = [launch for launch in launches if launch.deps]
+    assert later is not dumped
+
+
+def test_calls_keep_their_attributes() -> None:
+    before = prepare(WAVE)
+    call = next(n for n in ir.walk(before["run"].body) if isinstance(n, ir.Call) and n.op.is_function)
+    marked = call.replace(attrs={"dump_vars": [call.args[1]], "arg_directions": [ir.ArgDirection.Input, ir.ArgDirection.Input]})
+    body = ir.SeqStmts(
+        [s.replace(value=marked) if isinstance(s, ir.AssignStmt) else s for s in ir.flatten_to_stmts(before["run"].body)]
+    )
+    before = before.with_functions([before["run"].replace(body=body), before["wave"]])
+    after = passes.convert_tensor_to_tile_ops()(before)
+    made = next(n for n in ir.walk(after["run"].body) if isinstance(n, ir.Call) and n.op.is_function)
+    assert [v.name_hint for v in made.attrs["dump_vars"]] == ["b"]
+    assert list(made.arg_directions) == [ir.ArgDirection.Input, ir.ArgDirection.Input, ir.ArgDirection.Output]
+    assert_roundtrip(after)
+
+
+def test_calls_deep_inside_create_their_tensors_there() -> None:
+    kernel, _, _ = WAVE.partition("    @pl.function(type=pl.FunctionType.Orchestration)")
+    before, after = convert(
+        kernel
+        + """
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def run(self, a: pl.Tensor[[24, 40], pl.FP32], b: pl.Tensor[[24, 40], pl.FP32]) -> pl.Tensor[[24, 40], pl.FP32]:
+        for i in pl.range(3):
+            if i > 0:
+                a = self.wave(a, b)
+        return a
+"""
+    )
+    assert_roundtrip(after)
+    assert_same_meaning(before, after)
+
+
+def test_several_results_take_several_tensors() -> None:
+    before, after = convert(
+        """
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self, a: pl.Tensor[[8, 16], pl.FP32], b: pl.InOut[pl.Tensor[[8, 16], pl.FP32]]) -> tuple[pl.Tensor[[8, 16], pl.FP32], pl.Tensor[[8, 16], pl.FP32], pl.Tensor[[8, 1], pl.FP32]]:
+        u = pl.exp(a)
+        r = pl.assemble(b, u, [0, 0])
+        s = pl.row_sum(u)
+        return u, r, s
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def run(self, a: pl.Tensor[[8, 16], pl.FP32], b: pl.InOut[pl.Tensor[[8, 16], pl.FP32]]) -> tuple[pl.Tensor[[8, 16], pl.FP32], pl.Tensor[[8, 16], pl.FP32], pl.Tensor[[8, 1], pl.FP32]]:
+        x, y, z = self.k(a, b)
+        return x, y, z
+"""
+    )
+    assert [p.name_hint for p in after["k"].params] == ["a", "b", "ret0__out", "ret2__out"]
+    assert_roundtrip(after)
+    assert_same_meaning(before, after)
+
+
+# -- places, memory, valid regions -------------------------------------------------------------------------------------------------
+
+
+def test_only_what_was_written_has_a_place() -> None:
+    _, after = convert(WAVE)
+    stmts = ir.flatten_to_stmts(after["wave"].body)
+    synthesised = [s for s in stmts[:-1] if s.value.op.name in ("tile.load", "tile.store")]
+    assert len(synthesised) == 3
+    assert not any(s.span.is_valid() or s.value.span.is_valid() for s in synthesised)
+    assert [s.span.begin_line for s in stmts if s not in synthesised] == [6, 7, 8]
+
+
+def test_sums_of_products_stay_in_the_accumulator() -> None:
+    before, after = convert(
+        """
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self, a: pl.Tensor[[16, 32], pl.FP16], b: pl.Tensor[[32, 48], pl.FP16]) -> pl.Tensor[[16, 48], pl.FP32]:
+        acc = pl.create_tensor([16, 48], dtype=pl.FP32)
+        for i in pl.range(2):
+            x = pl.slice(a, [16, 16], [0, i * 16])
+            y = pl.slice(b, [16, 48], [i * 16, 0])
+            acc = pl.matmul_acc(acc, x, y, init_cond=i == 0)
+        return acc
+"""
+    )
+    assert ops_of(after["k"]) == ["tile.create", "tile.load", "tile.load", "tile.matmul_acc", "tile.store"]
+    spaces = {
+        n.var.type.memory_space
+        for n in ir.walk(after["k"].body)
+        if isinstance(n, ir.AssignStmt) and isinstance(n.var.type, ir.TileType)
+    }
+    assert spaces == {ir.MemorySpace.Acc, ir.MemorySpace.Mat}
+    assert_roundtrip(after)
+
+
+def test_slices_for_vector_and_matrix_unit_are_moved() -> None:
+    before, after = convert(
+        """
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self, a: pl.Tensor[[32, 32], pl.FP32], n: pl.Scalar[pl.INDEX]) -> pl.Tensor[[16, 16], pl.FP32]:
+        x = pl.slice(a, [16, 16], [0, 16])
+        total = pl.full([16, 16], pl.FP32, 0.5)
+        for i in pl.range(3):
+            if i < n:
+                total = pl.matmul_acc(total, x, x)
+        r = pl.sub(total, x)
+        return r
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def run(self, a: pl.Tensor[[32, 32], pl.FP32], n: pl.Scalar[pl.INDEX]) -> pl.Tensor[[16, 16], pl.FP32]:
+        y = self.k(a, n)
+        return y
+"""
+    )
+    (load,) = [n for n in ir.walk(after["k"].body) if isinstance(n, ir.Call) and n.op.name == "tile.load"]
+    assert load.kwargs["target_memory"] is ir.MemorySpace.Vec
+    assert "tile.move" in ops_of(after["k"])
+    assert_roundtrip(after)
+    a = np.random.default_rng(5).uniform(-1, 1, (32, 32)).astype(np.float32)
+    for n in range(4):
+        assert_same_meaning(before, after, [a, n])
+
+
+VALID = """
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self, a: pl.Tensor[[16, 32], pl.FP32, pl.TensorView(valid_shape=[8, n])], n: pl.Scalar[pl.INDEX]) -> pl.Tensor[[16, 1], pl.FP32]:
+        s = pl.row_sum(pl.exp(a))
+        r = pl.fillpad(s)
+        return r
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def run(self, a: pl.Tensor[[16, 32], pl.FP32, pl.TensorView(valid_shape=[8, n])], n: pl.Scalar[pl.INDEX]) -> pl.Tensor[[16, 1], pl.FP32]:
+        y = self.k(a, n)
+        return y
+"""
+
+
+def test_valid_shapes_of_parameters_reach_the_loads() -> None:
+    before, after = convert(VALID.replace("[8, n]", "[8, 20]"))
+    (load,) = [n for n in ir.walk(after["k"].body) if isinstance(n, ir.Call) and n.op.name == "tile.load"]
+    assert [d.value for d in load.args[3].elements] == [8, 20]
+    assert_roundtrip(after)
+    a = np.full((16, 32), np.nan, np.float32)
+    a[:8, :20] = np.linspace(-1, 1, 160, dtype=np.float32).reshape(8, 20)
+    assert_same_meaning(before, after, [a, 20])
+    expected = np.zeros((16, 1))
+    expected[:8, 0] = np.exp(a[:8, :20].astype(np.float64)).sum(axis=1)
+    assert np.allclose(run(after, a, 20), expected, rtol=1e-5)
+
+
+DIVISION = """
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self, a: pl.Tensor[[16, 32], pl.FP32], b: pl.Tensor[[16, 32], pl.FP32], n: pl.Scalar[pl.INDEX]) -> pl.Tensor[[16, 32], pl.FP32]:
+        x = pl.slice(a, [16, 32], [0, 0], {dividend})
+        y = pl.slice(b, {shape}, [0, 0], {divisor})
+        z = pl.div(x, pl.add(pl.abs(y), 0.5))
+        r = pl.fillpad(z)
+        return r
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def run(self, a: pl.Tensor[[16, 32], pl.FP32], b: pl.Tensor[[16, 32], pl.FP32], n: pl.Scalar[pl.INDEX]) -> pl.Tensor[[16, 32], pl.FP32]:
+        y = self.k(a, b, n)
+        return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("dividend", "shape", "divisor"),
+    [
+        ("[8, 20]", "[16, 32]", "[8, 20]"),
+        ("[8, 20]", "[16, 32]", "[12, 24]"),
+        ("[n, 20]", "[16, 32]", "[n, 20]"),
+        ("[n, 20]", "[16, 32]", "[n + 1, 32]"),
+        ("[n, 20]", "[16, 1]", "[n, 1]"),
+        ("[n, 20]", "[16, 1]", "[16, 1]"),
+        ("[n, 20]", "[1, 32]", "[1, 24]"),
+    ],
+)
+def test_divisor_that_covers_the_dividend(dividend: str, shape: str, divisor: str) -> None:
+    before, after = convert(DIVISION.format(dividend=dividend, shape=shape, divisor=divisor))
+    assert_roundtrip(after)
+    assert_same_meaning(before, after)
+
+
+@pytest.mark.parametrize(
+    ("dividend", "shape", "divisor", "what"),
+    [
+        ("[8, 20]", "[16, 32]", "[7, 20]", "rows"),
+        ("[8, 20]", "[16, 32]", "[8, 19]", "columns"),
+        ("[16, 20]", "[16, 1]", "[n, 1]", "rows"),
+        ("[n, 20]", "[16, 32]", "[n - 1, 32]", "rows"),
+    ],
+)
+def test_divisor_that_may_not_cover_the_dividend(dividend: str, shape: str, divisor: str, what: str) -> None:
+    with pytest.raises(InvalidValueError, match=f"tensor.div.*as many valid {what}.*provably cover") as caught:
+        convert(DIVISION.format(dividend=dividend, shape=shape, divisor=divisor))
+    assert caught.value.span["line"] == 8
+
+
+def test_a_conversion_of_ones_own() -> None:
+    from pypto.ir.op import unregister_op
+    from pypto.ops import Kind, Lanes, Param, op
+    from pypto.passes.op_conversion import op_conversion, remove_op_conversion
+
+    op(
+        "tensor.test_twice",
+        params=[Param("tensor", Kind.TENSOR)],
+        result=lambda declaration, args, kwargs: args[0].type,
+        meaning=lambda tensor: tensor + tensor,
+        lanes=Lanes.ELEMENTWISE,
+        doc="Twice each element.",
+    )
+    op_conversion("tensor.test_twice")(lambda ctx, args, kwargs, span: ctx.call("tile.add", [args[0], args[0]]))
+    try:
+        before, after = convert(WAVE.replace("pl.cos(a)", "pl.tensor.test_twice(a)"))
+        assert ops_of(after["wave"]) == ["tile.load", "tile.load", "tile.add", "tile.mul", "tile.store"]
+        assert_same_meaning(before, after)
+    finally:
+        remove_op_conversion("tensor.test_twice")
+        unregister_op("tensor.test_twice")

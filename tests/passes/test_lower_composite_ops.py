@@ -134,7 +134,9 @@ def test_recipe_is_the_table(which: str) -> None:
             assert qualifier(stmt.var.name_hint) == name
             assert stmt.var.name_hint.startswith("y__")
             known[name] = stmt.var
-        assert call.type == (ir.TileType([16, 48], ir.INT32, memory_space=ir.MemorySpace.Vec) if operands[1] == "INT32" else x.type)
+        assert call.type == (
+            ir.TileType([16, 48], ir.INT32, memory_space=ir.MemorySpace.Vec) if operands[1] == "INT32" else x.type
+        )
 
 
 def test_a_program_without_composites_is_the_same_object() -> None:

@@ -17,7 +17,7 @@ from pypto.ir.scalar import ge
 from pypto.ir.span import Span
 from pypto.ir.types import ScalarType, TileType, static_dims
 from pypto.ops.region import constant, same, same_dims, text_of
-from pypto.passes.op_conversion import ConversionContext, op_conversion, register_op_conversion, tile_type
+from pypto.passes.op_conversion import ConversionContext, op_conversion, tile_type
 
 Args = Sequence[Expr]
 Kwargs = Mapping[str, AttrValue]
@@ -26,8 +26,6 @@ VECTOR_BYTES = 256
 """Width of the vector unit; scratch rows of reductions are padded to it."""
 MIN_SCRATCH_ELEMENTS = 128
 """Least length of a scratch row."""
-
-register_op_conversion("tensor.gather_mask", "tile.gather_mask")
 
 
 # -- what conversions share ------------------------------------------------------------------------------------------------------

@@ -98,7 +98,6 @@ class WantedSpaces:
     def __init__(self, function: Function) -> None:
         self._direct: dict[Var, set[MemorySpace | None]] = {}
         self._onward: dict[Var, list[Var]] = {}
-        self._known: dict[Var, frozenset[MemorySpace | None]] = {}
         stack: list[Node] = [function.body]
         seen: set[Node] = set()
         while stack:
@@ -110,24 +109,19 @@ class WantedSpaces:
 
     def of(self, var: Var) -> MemorySpace | None:
         """The one space that every use wants; None when uses differ or do not care."""
-        wants = self._wants(var, set())
-        return next(iter(wants)) if len(wants) == 1 else None
-
-    def _wants(self, var: Var, active: set[Var]) -> frozenset[MemorySpace | None]:
-        known = self._known.get(var)
-        if known is not None:
-            return known
-        if var in active:
-            return frozenset()
-        active.add(var)
-        wants = set(self._direct.get(var, ()))
-        for next_var in self._onward.get(var, ()):
-            wants |= self._wants(next_var, active)
-        active.discard(var)
-        made = frozenset(wants)
-        if not active:
-            self._known[var] = made
-        return made
+        wants: set[MemorySpace | None] = set()
+        seen = {var}
+        stack = [var]
+        while stack:
+            current = stack.pop()
+            wants |= self._direct.get(current, set())
+            if len(wants) > 1 or None in wants:
+                return None
+            for onward in self._onward.get(current, ()):
+                if onward not in seen:
+                    seen.add(onward)
+                    stack.append(onward)
+        return next(iter(wants), None)
 
     def _look(self, node: Node) -> list[Node]:
         """Note what a node uses; gives the nodes that are still to be looked at."""

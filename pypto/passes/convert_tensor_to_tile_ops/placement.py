@@ -185,9 +185,7 @@ def _expand_clone(ctx: ConversionContext, args: Args, kwargs: Kwargs, span: Span
         ctx.span,
     )
     result = Var("clone__tile", target.type, ctx.span)
-    ctx.emit(
-        ForStmt(page, index_const(0), want[0], index_const(1), [carried], body, [result], ctx.span, ForKind.Sequential)
-    )
+    ctx.emit(ForStmt(page, index_const(0), want[0], index_const(1), [carried], body, [result], ctx.span, ForKind.Sequential))
     return result
 
 
@@ -197,7 +195,9 @@ def _expand_clone(ctx: ConversionContext, args: Args, kwargs: Kwargs, span: Span
 def _counted(ctx: ConversionContext, count: int) -> Expr:
     """A row of INT32: 0, 1, 2, ..., of at least two elements."""
     start = ConstInt(0, DataType.INT32)
-    return ctx.let("count__tile", ctx.call("tile.ci", [start, MakeTuple([index_const(1), index_const(count)])], {"dtype": DataType.INT32}))
+    return ctx.let(
+        "count__tile", ctx.call("tile.ci", [start, MakeTuple([index_const(1), index_const(count)])], {"dtype": DataType.INT32})
+    )
 
 
 def _int32(ctx: ConversionContext, index: Expr) -> Expr:

@@ -168,7 +168,9 @@ def _region(indices: Sequence[Expr], extents: Mapping[Var, int]) -> tuple[list[E
         start: Expr | None = None
         moving: Expr = index
         if isinstance(index, Add):
-            sides = (index.left, index.right) if isinstance(index.left, Var) and index.left in extents else (index.right, index.left)
+            sides = (
+                (index.left, index.right) if isinstance(index.left, Var) and index.left in extents else (index.right, index.left)
+            )
             moving, start = sides
             if {n for n in all_nodes(start) if isinstance(n, Var)} & extents.keys():
                 return None

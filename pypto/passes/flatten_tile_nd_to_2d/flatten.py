@@ -159,7 +159,9 @@ class _Flattener:
             iter_args = self.iter_args(stmt.iter_args)
             bounds = {name: self.value(getattr(stmt, name)) for name in ("start", "stop", "step")}
             body = self.body(stmt.body)
-            return self.changed(stmt, iter_args=iter_args, body=body, return_vars=self.results(stmt.return_vars, iter_args), **bounds)
+            return self.changed(
+                stmt, iter_args=iter_args, body=body, return_vars=self.results(stmt.return_vars, iter_args), **bounds
+            )
         if isinstance(stmt, WhileStmt):
             iter_args = self.iter_args(stmt.iter_args)
             condition = self.value(stmt.condition)

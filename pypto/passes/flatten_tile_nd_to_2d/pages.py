@@ -77,7 +77,11 @@ class Rewriting:
 
     def put(self, target: Expr, rows: Expr, begin: int) -> Expr:
         """The target with rows put in; the rows themselves when they are all of it."""
-        if isinstance(target.type, TileType) and isinstance(rows.type, TileType) and same_dims(target.type.shape, rows.type.shape):
+        if (
+            isinstance(target.type, TileType)
+            and isinstance(rows.type, TileType)
+            and same_dims(target.type.shape, rows.type.shape)
+        ):
             return rows
         offset = MakeTuple([index_const(begin), index_const(0)])
         return self.let("pages__tile", self.call("tile.assemble", [target, rows, offset]))

@@ -39,9 +39,7 @@ class FlattenRule:
 RULES: dict[str, FlattenRule] = {}
 
 
-def flatten_rule(
-    *names: str, always: bool = False, paged: bool = False, deferrable: bool = False
-) -> Callable[[Apply], Apply]:
+def flatten_rule(*names: str, always: bool = False, paged: bool = False, deferrable: bool = False) -> Callable[[Apply], Apply]:
     """Register the decorated function for operators; see :class:`FlattenRule`."""
 
     def register(function: Apply) -> Apply:

@@ -128,7 +128,9 @@ class Author:
         if kind == 6:
             return self.pick(tuple(ArgDirection))
         if kind == 7:
-            return self.pick(([1, -2, 3], [0], [ArgDirection.Input, ArgDirection.NoDep], [SplitMode.UP_DOWN.value], [], int(AtomicType.Add)))
+            return self.pick(
+                ([1, -2, 3], [0], [ArgDirection.Input, ArgDirection.NoDep], [SplitMode.UP_DOWN.value], [], int(AtomicType.Add))
+            )
         return self.attribute_expression()
 
     def attribute_expression(self) -> Any:

@@ -135,5 +135,3 @@ class FunctionAuthor(StatementAuthor):
             self.returned(f)
         del self.namespaces
         return f.get_result()
-
-

@@ -21,7 +21,22 @@ from pypto.testing.generation.scalars import COMPARISONS, LOGIC
 
 INTEGERS = (DataType.INDEX, DataType.INT32, DataType.INT64)
 SCALARS = (DataType.INDEX, DataType.INDEX, DataType.INT32, DataType.FP32, DataType.BOOL)
-FLOATING = ("neg", "abs", "relu", "add", "sub", "mul", "maximum", "minimum", "exp", "adds", "subs", "muls", "maximums", "minimums")
+FLOATING = (
+    "neg",
+    "abs",
+    "relu",
+    "add",
+    "sub",
+    "mul",
+    "maximum",
+    "minimum",
+    "exp",
+    "adds",
+    "subs",
+    "muls",
+    "maximums",
+    "minimums",
+)
 INTEGER = ("neg", "add", "sub", "mul", "maximum", "minimum", "and", "or", "adds", "muls", "ands", "ors", "maximums")
 TENSOR = ("neg", "abs", "add", "sub", "mul", "maximum", "minimum", "exp")
 ROWS, COLUMNS = 8, 16
@@ -155,7 +170,9 @@ class RunnableAuthor(FunctionAuthor):
 
     def for_loop(self, depth: int) -> None:
         dtype = self.pick((DataType.INDEX, DataType.INDEX, DataType.INT32))
-        start, stop, step = self.pick(((0, 3, 1), (0, 4, 2), (1, 4, 1), (3, -1, -1), (4, 0, -2), (2, 2, 1), (0, 1, 1), (5, 0, -3)))
+        start, stop, step = self.pick(
+            ((0, 3, 1), (0, 4, 2), (1, 4, 1), (3, -1, -1), (4, 0, -2), (2, 2, 1), (0, 1, 1), (5, 0, -3))
+        )
         kind = self.pick((ForKind.Sequential, ForKind.Sequential, ForKind.Unroll, ForKind.Pipeline))
         bounds: list[Expr] = [ConstInt(value, dtype) for value in (start, stop, step)]
         if kind is ForKind.Sequential and step > 0 and self.chance(0.4):
@@ -231,7 +248,12 @@ class RunnableAuthor(FunctionAuthor):
             half = self.apply("tile.slice", of, [ROWS, COLUMNS // 2], [0, self.pick((0, 4, 8))])
             self.apply("tile.concat", half, half)
         elif kind == 4 and full and not self.composites and type_.dtype is DataType.FP32:
-            narrow = self.apply("tile.cast", of, self.pick((DataType.FP16, DataType.BF16, DataType.INT32)), mode=int(self.pick((CastMode.round, CastMode.floor))))
+            narrow = self.apply(
+                "tile.cast",
+                of,
+                self.pick((DataType.FP16, DataType.BF16, DataType.INT32)),
+                mode=int(self.pick((CastMode.round, CastMode.floor))),
+            )
             self.apply("tile.cast", narrow, DataType.FP32)
         elif kind == 5 and self.composites and type_.dtype is DataType.FP32:
             self.apply(f"tile.{self.pick(('sin', 'cos'))}", of)

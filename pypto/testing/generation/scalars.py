@@ -97,7 +97,9 @@ class ScalarAuthor(Author):
     def chain(self, length: int) -> Expr:
         """A long left-deep expression."""
         made = self.leaf(DataType.INDEX)
-        kinds = self.pick(((nodes.Add,), (nodes.Add, nodes.Sub, nodes.Mul), (nodes.Mul, nodes.FloorDiv), (nodes.BitOr, nodes.BitAnd)))
+        kinds = self.pick(
+            ((nodes.Add,), (nodes.Add, nodes.Sub, nodes.Mul), (nodes.Mul, nodes.FloorDiv), (nodes.BitOr, nodes.BitAnd))
+        )
         for _ in range(length):
             made = self.pick(kinds)(made, self.scalar(DataType.INDEX, self.pick((0, 0, 0, 2))), DataType.INDEX)
         return made

@@ -132,7 +132,11 @@ class StatementAuthor(OperatorAuthor):
 
     def carried_type(self) -> Type:
         """A type of which there is a value in scope."""
-        known = [v for v in self.values if not isinstance(v.type, UnknownType | ArrayType) and v.type is not ScalarType(DataType.TASK_ID)]
+        known = [
+            v
+            for v in self.values
+            if not isinstance(v.type, UnknownType | ArrayType) and v.type is not ScalarType(DataType.TASK_ID)
+        ]
         return self.pick(known).type if known and self.chance(0.6) else ScalarType(self.dtype())
 
     def hand_on(self, types: list[Type]) -> None:
@@ -176,7 +180,9 @@ class StatementAuthor(OperatorAuthor):
         starts = [self.value_of(type_) for type_ in types]
         self.comment()
         with self.builder.while_loop(self.condition()) as loop, self.block():
-            carried: list[IterArg] = [loop.iter_arg(self.name(), start, type_) for start, type_ in zip(starts, types, strict=True)]
+            carried: list[IterArg] = [
+                loop.iter_arg(self.name(), start, type_) for start, type_ in zip(starts, types, strict=True)
+            ]
             made = [loop.return_var(self.name()) for _ in types]
             self.values += carried
             loop.set_condition(self.condition())
@@ -186,7 +192,9 @@ class StatementAuthor(OperatorAuthor):
 
     def scope(self, depth: int) -> None:
         """A scope of any kind that people can write."""
-        kind = self.pick((ScopeKind.InCore, ScopeKind.Cluster, ScopeKind.Hierarchy, ScopeKind.Spmd, ScopeKind.Runtime, ScopeKind.SplitAiv))
+        kind = self.pick(
+            (ScopeKind.InCore, ScopeKind.Cluster, ScopeKind.Hierarchy, ScopeKind.Spmd, ScopeKind.Runtime, ScopeKind.SplitAiv)
+        )
         options: dict[str, object] = {}
         if kind is ScopeKind.Hierarchy:
             options = {"level": self.pick(tuple(Level)), "role": self.pick((None, *Role))}

@@ -23,7 +23,16 @@ from pypto.ir.types import (
 )
 from pypto.testing.generation.scalars import ALL, ScalarAuthor
 
-ELEMENTS = (DataType.FP32, DataType.FP32, DataType.FP32, DataType.FP16, DataType.BF16, DataType.INT32, DataType.INT8, DataType.UINT8)
+ELEMENTS = (
+    DataType.FP32,
+    DataType.FP32,
+    DataType.FP32,
+    DataType.FP16,
+    DataType.BF16,
+    DataType.INT32,
+    DataType.INT8,
+    DataType.UINT8,
+)
 
 
 class TypeAuthor(ScalarAuthor):
