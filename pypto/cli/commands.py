@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +42,13 @@ def run_command_line() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except OSError as error:
+    except Exception as error:
+        # the last line of defence: what escapes until here is a fault of pypto itself (OSError: of the file system)
+        if not isinstance(error, OSError):
+            if os.environ.get("PYPTO_TRACEBACK"):
+                raise
+            show_error(InternalError(f"{type(error).__name__}: {error}"))
+            sys.exit(EXIT_INTERNAL)
         show_error(Error(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", code="file"))
         sys.exit(EXIT_MISTAKE)
 

@@ -240,6 +240,10 @@ def argument(reader: Reader, param: Any, node: Any) -> Any:
         value = static(reader, node)
         if value is not NOTHING:
             return value
+    elif kind is ast.UnaryOp and type(node.operand) is ast.Attribute:
+        value = static(reader, node)  # -math.inf, -cfg.LIMIT
+        if value is not NOTHING and isinstance(value, int | float):
+            return reader.constant(value, node)
     elif kind is ast.Starred:
         raise reader.unsupported_expression(node)
     return reader.expression(node)

@@ -551,10 +551,11 @@ def _tile(reader: Reader, node: Any, parts: list[Any]) -> Annotated:
     space, memref, view = found.get("memory space"), found.get("memref"), found.get("view")
     if memref is not None and space is None and not memref.base_.name_hint.startswith("mem_"):
         raise reader.failure(ParserTypeError, "a tile with a memref needs its memory space", node, hint="add pl.Mem.Vec")
-    fields: dict[str, Any] | None = cast("dict[str, Any]", view) if isinstance(view, dict) else None
+    fields = cast("dict[str, Any]", view) if isinstance(view, dict) else None
+    ready = cast("Any", view)
 
     def make() -> Type:
-        tile_view: Any = view if fields is None else tile_view_of(fields, to_dims(dims), space)
+        tile_view = ready if fields is None else tile_view_of(fields, to_dims(dims), space)
         return TileType(dims, element, memref, tile_view, space)
 
     return Annotated(

@@ -95,6 +95,8 @@ class Calls:
             self.session.plain.call(call, out)
         elif call.op.is_function:
             self.function_call(call, out)
+        elif self.session.exact and self.spelling(call.op.name).declaration is None:
+            self.session.plain.call(call, out)
         else:
             self.operator_call(call, out)
 

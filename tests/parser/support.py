@@ -59,7 +59,7 @@ _MARK = re.compile(r"^( *)(\^+) (\w+): (.*)$")
 
 
 def rejected_cases(path: Path) -> list[Rejected]:
-    """Cases of a file: ``## title`` (``## body: title`` for lines of a body), the text, and under the culprit ``^^^ Class: key | words``."""
+    """Cases of a file: ``## title`` (``## body: title`` for lines of a body), the text, and below it ``^^^ Class: key | words``."""
     cases: list[Rejected] = []
     for block in re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         title, _, rest = block.partition("\n")

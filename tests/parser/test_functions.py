@@ -9,7 +9,7 @@ import pytest
 
 from pypto import ir
 from pypto.ir import DataType, FunctionType, Level, Role
-from pypto.ir.expr import Call, ConstInt, Submit
+from pypto.ir.expr import Call, Submit
 from pypto.ir.op import GlobalVar
 from pypto.ir.stmt import AssignStmt, EvalStmt, InlineStmt, SeqStmts
 from pypto.parser import DynVar, InlineFunction, SourceFile, parse, parse_function, parse_inline, parse_program

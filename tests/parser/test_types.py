@@ -58,7 +58,8 @@ FORMS = {
         TileView([2, 8], blayout=TileLayout.col_major, slayout=TileLayout.row_major),
         MemorySpace.Mat,
     ),
-    "pl.Tile[[4, 8], pl.FP32, pl.Mem.Vec, pl.TileView(blayout=pl.TileLayout.col_major, fractal=1024, compact=pl.CompactMode.normal)]": TileType(
+    "pl.Tile[[4, 8], pl.FP32, pl.Mem.Vec, pl.TileView(blayout=pl.TileLayout.col_major, fractal=1024, "
+    "compact=pl.CompactMode.normal)]": TileType(
         [4, 8], FP32, None, TileView(blayout=TileLayout.col_major, fractal=1024, compact=CompactMode.normal), VEC
     ),
     "pl.Tile[[4, 8], pl.FP32, pl.Mem.Vec, pl.TileView()]": TileType([4, 8], FP32, None, None, VEC),

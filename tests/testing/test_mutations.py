@@ -45,7 +45,11 @@ def with_dtype(type_: ir.Type) -> ir.Type | None:
         return ir.ScalarType(other_dtype(type_.dtype))
     if isinstance(type_, ir.TileType):
         return ir.TileType(type_.shape, other_dtype(type_.dtype), type_.memref, type_.tile_view, type_.memory_space)
-    return ir.TensorType(type_.shape, other_dtype(type_.dtype), type_.memref, type_.tensor_view) if type(type_) is ir.TensorType else None
+    return (
+        ir.TensorType(type_.shape, other_dtype(type_.dtype), type_.memref, type_.tensor_view)
+        if type(type_) is ir.TensorType
+        else None
+    )
 
 
 def with_dim(type_: ir.Type) -> ir.Type | None:
@@ -128,7 +132,11 @@ def missing_keyword(node: Any) -> Any:
 
 
 def yield_arity(node: Any) -> Any:
-    return node.replace(value=[*node.value, node.value[-1]]) if isinstance(node, ir.YieldStmt | ir.ReturnStmt) and node.value else None
+    return (
+        node.replace(value=[*node.value, node.value[-1]])
+        if isinstance(node, ir.YieldStmt | ir.ReturnStmt) and node.value
+        else None
+    )
 
 
 def yield_order(node: Any) -> Any:
@@ -161,7 +169,11 @@ def swapped_statements(node: Any) -> Any:
 
 
 def loop(node: Any) -> Any:
-    return node.replace(kind=ir.ForKind.Parallel if node.kind is ir.ForKind.Sequential else ir.ForKind.Sequential) if isinstance(node, ir.ForStmt) else None
+    return (
+        node.replace(kind=ir.ForKind.Parallel if node.kind is ir.ForKind.Sequential else ir.ForKind.Sequential)
+        if isinstance(node, ir.ForStmt)
+        else None
+    )
 
 
 def loop_bound(node: Any) -> Any:
@@ -169,7 +181,11 @@ def loop_bound(node: Any) -> Any:
 
 
 def branches(node: Any) -> Any:
-    swapped = isinstance(node, ir.IfStmt) and node.else_body is not None and not ir.structural_equal(node.then_body, node.else_body, True)
+    swapped = (
+        isinstance(node, ir.IfStmt)
+        and node.else_body is not None
+        and not ir.structural_equal(node.then_body, node.else_body, True)
+    )
     return node.replace(then_body=node.else_body, else_body=node.then_body) if swapped else None
 
 
@@ -207,15 +223,20 @@ INSIDE: dict[str, Replacement] = {
     "branches": branches,
     "another variable": another_variable,
 }
+ONLY_STRICT = frozenset(("sign of zero", "comment", "comment at the end"))
 OF_FUNCTION: dict[str, Callable[[Function], Function | None]] = {
-    "function type": lambda f: f.replace(func_type=ir.FunctionType.Inline if f.func_type is not ir.FunctionType.Inline else ir.FunctionType.Opaque),
+    "function type": lambda f: f.replace(
+        func_type=ir.FunctionType.Inline if f.func_type is not ir.FunctionType.Inline else ir.FunctionType.Opaque
+    ),
     "function attribute": lambda f: f.replace(attrs={**f.attrs, "extra": "text"}),
     "split": lambda f: f.replace(attrs={**f.attrs, "split": 0}),
     "direction": lambda f: f.replace(param_directions=[ir.ParamDirection.InOut, *f.param_directions[1:]]) if f.params else None,
     "level": lambda f: f.replace(level=ir.Level.POD),
     "result types": lambda f: f.replace(return_types=[*f.return_types, ir.ScalarType(ir.UINT8)]),
     "parameter lost": lambda f: f.replace(params=f.params[1:], param_directions=f.param_directions[1:]) if f.params else None,
-    "parameter order": lambda f: f.replace(params=[*reversed(f.params)]) if len(f.params) > 1 and f.params[0].type != f.params[-1].type else None,
+    "parameter order": lambda f: (
+        f.replace(params=[*reversed(f.params)]) if len(f.params) > 1 and f.params[0].type != f.params[-1].type else None
+    ),
     "runtime binding": lambda f: f.replace(requires_runtime_binding=not f.requires_runtime_binding, body=ir.SeqStmts([])),
 }
 
@@ -249,8 +270,28 @@ def round_trip_pair(program: Program, other: Program) -> bool:
     return True
 
 
+WRITTEN = """
+# pypto.program: Written
+import pypto.language as pl
+
+
+@pl.program
+class Written:
+    @pl.function
+    def scale(self, x: pl.Tensor[[16, 16], pl.FP32], n: pl.Scalar[pl.INDEX]) -> pl.Tensor[[16, 16], pl.FP32]:
+        y = pl.maximum(x, 0.0, attrs={"count": 1, "flag": True})
+        z = pl.mul(y, 2.0)
+        for i in pl.range(n, attrs={"k": 0}):
+            z = pl.add(z, y)
+        return z
+"""
+
+
 def stages() -> Iterator[tuple[str, Program]]:
-    for seed in range(10):
+    written = parse(WRITTEN)
+    assert isinstance(written, Program)
+    yield "written", written
+    for seed in range(3):
         program = RunnableAuthor(random.Random(seed)).program()
         yield f"{seed}: as written", program
         for step in PassManager.get_strategy().passes:
@@ -270,6 +311,8 @@ def test_no_mutation_survives() -> None:
             tried[name] = tried.get(name, 0) + 1
             if ir.structural_equal(program, broken, strict=True) or ir.structural_equal(broken, program, strict=True):
                 survived.append((stage, name, "comparison"))
+            if ir.structural_equal(program, broken) and name not in ONLY_STRICT:
+                survived.append((stage, name, "ordinary comparison"))
             if python_print(broken) == text and name != "another variable":
                 survived.append((stage, name, "text"))
             if round_trip_pair(program, broken):

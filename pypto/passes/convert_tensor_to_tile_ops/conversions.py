@@ -159,7 +159,7 @@ def _need_cover(left: Expr, right: Expr, span: Span) -> None:
     names = {1: "columns", 2: "rows"}
     for back in range(1, min(len(one.shape), len(other.shape)) + 1):
         dim, has, needs = other.shape[-back], other.valid_shape[-back], one.valid_shape[-back]
-        if same(has, dim) or constant(dim) == 1 and constant(one.shape[-back]) != 1 and constant(has) == 1:
+        if same(has, dim) or (constant(dim) == 1 and constant(one.shape[-back]) != 1 and constant(has) == 1):
             continue
         if not (same(has, needs) or Analyzer().can_prove(ge(has, needs))):
             what = names.get(back, "pages")
