@@ -48,9 +48,9 @@ PROGRAMS: dict[str, str] = {
     'pl.expr.call("tile.add", a, b, kwargs={"k": 1}, attrs={}, type=pl.UnknownType)': function(
         'pl.expr.call("tile.add", a, b, kwargs={"k": 1}, attrs={}, type=pl.UnknownType)'
     ),
-    "pl.expr.call(self.kernel, a, type=pl.UnknownType)": KERNEL.replace("        return\n", "        return a\n").replace(
-        "):", ") -> pl.Scalar[pl.INDEX]:"
-    ).lstrip("\n")
+    "pl.expr.call(self.kernel, a, type=pl.UnknownType)": KERNEL.replace("        return\n", "        return a\n")
+    .replace("):", ") -> pl.Scalar[pl.INDEX]:")
+    .lstrip("\n")
     + "\n"
     + function("pl.expr.call(self.kernel, a, type=pl.UnknownType)", f"a: {INDEX}"),
     "pl.expr.make_tuple([a, b])": function('pl.tile.bar(a, attrs={"key": pl.expr.make_tuple([a, b])})'),
