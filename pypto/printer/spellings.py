@@ -28,9 +28,7 @@ SPELLINGS: Final = (
     SpellingRow(
         "pl.expr.const_int(5, dtype=pl.FP32)", "an integer constant of an element type that is none (`const_float` likewise)"
     ),
-    SpellingRow(
-        'pl.expr.call("tile.add", a, b, kwargs={"k": 1}, attrs={}, type=pl.UnknownType)', "a call exactly as it is, with its type"
-    ),
+    SpellingRow('pl.expr.call("tile.add", a, b, kwargs={"k": 1}, type=pl.UnknownType)', "a call exactly as it is, with its type"),
     SpellingRow("pl.expr.call(self.kernel, a, type=pl.UnknownType)", "the same for a function of the program"),
     SpellingRow("pl.expr.make_tuple([a, b])", "a tuple expression as an attribute value, where `[a, b]` is a list of variables"),
     SpellingRow('self.kernel(a, kwargs={"k": 1})', "keywords stored with a call of a function"),

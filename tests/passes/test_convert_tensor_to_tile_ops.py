@@ -617,7 +617,7 @@ def test_only_what_was_written_has_a_place() -> None:
 
 
 def test_sums_of_products_stay_in_the_accumulator() -> None:
-    before, after = convert(
+    _, after = convert(
         """
 @pl.program
 class P:

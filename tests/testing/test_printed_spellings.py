@@ -34,6 +34,8 @@ def function(body: str, params: str = SCALARS, result: str = "", decorator: str 
 
 FP32, INDEX, INT32, BOOL = (f"pl.Scalar[pl.{name}]" for name in ("FP32", "INDEX", "INT32", "BOOL"))
 LOOP = "    v: pl.Scalar[pl.INT32] = c + b\n    r: pl.Scalar[pl.INT32] = pl.yield_(v)\nreturn r"
+HOST = "@pl.function(level=pl.Level.HOST, role=pl.Role.Orchestrator)"
+WINDOW = 'pld.DistributedTensor[[8], pl.FP32, pld.WindowBuffer("data_buf", load_from_host=True)]'
 ONE = "v: pl.Scalar[pl.INDEX] = n + 1"
 
 PROGRAMS: dict[str, str] = {
@@ -45,15 +47,15 @@ PROGRAMS: dict[str, str] = {
     "pl.abs(x)": value("pl.abs(x)", FP32),
     "pl.expr.add(a, b, dtype=pl.INT32)": value("pl.expr.add(a, b, dtype=pl.INT32)", INT32, f"a: {INDEX}, b: {FP32}"),
     "pl.expr.const_int(5, dtype=pl.FP32)": value("pl.expr.const_int(5, dtype=pl.FP32)", FP32),
-    'pl.expr.call("tile.add", a, b, kwargs={"k": 1}, attrs={}, type=pl.UnknownType)': function(
-        'pl.expr.call("tile.add", a, b, kwargs={"k": 1}, attrs={}, type=pl.UnknownType)'
+    'pl.expr.call("tile.add", a, b, kwargs={"k": 1}, type=pl.UnknownType)': function(
+        'pl.expr.call("tile.add", a, b, kwargs={"k": 1}, type=pl.UnknownType)'
     ),
     "pl.expr.call(self.kernel, a, type=pl.UnknownType)": KERNEL.replace("        return\n", "        return a\n")
     .replace("):", ") -> pl.Scalar[pl.INDEX]:")
     .lstrip("\n")
     + "\n"
     + function("pl.expr.call(self.kernel, a, type=pl.UnknownType)", f"a: {INDEX}"),
-    "pl.expr.make_tuple([a, b])": function('pl.tile.bar(a, attrs={"key": pl.expr.make_tuple([a, b])})'),
+    "pl.expr.make_tuple([a, b])": function('pl.system.bar_all(attrs={"key": pl.expr.make_tuple([a, b])})'),
     'self.kernel(a, kwargs={"k": 1})': KERNEL.lstrip("\n") + "\n" + function('self.kernel(a, kwargs={"k": 1})', f"a: {INDEX}"),
     "pl.range(n, dtype=pl.INT32)": function("for i in pl.range(n, dtype=pl.INT32):\n    v: pl.Scalar[pl.INT32] = i + 1"),
     "pl.range(n, init_values=(a,), iter_types=[pl.Scalar[pl.INT32]])": function(
@@ -71,8 +73,23 @@ PROGRAMS: dict[str, str] = {
     'pl.at(level=pl.Level.CHIP, attrs={"key": 1})': function(f'with pl.at(level=pl.Level.CHIP, attrs={{"key": 1}}):\n    {ONE}'),
     "pl.hierarchy(level=pl.Level.CORE_GROUP)": function(f"with pl.hierarchy(level=pl.Level.CORE_GROUP):\n    {ONE}"),
     'pl.scope(name_hint="h")': function(f'with pl.scope(name_hint="h"):\n    {ONE}'),
-    "1e999": function('pl.tile.bar(a, attrs={"key": 1e999})'),
-    'float("nan")': function('pl.tile.bar(a, attrs={"key": float("nan")})'),
+    'pld.comm_domain("comm_d0", devices=[0, 1], windows=["data_buf"])': function(
+        'with pld.comm_domain("comm_d0", devices=[0, 1], windows=["data_buf"]):\n'
+        f"    data_buf: pl.Ptr = pl.tensor.alloc(pl.Mem.DDR, 1024)\n    {ONE}",
+        decorator=HOST,
+    ),
+    'pld.WindowBuffer("data_buf", load_from_host=True)': function(
+        'with pld.comm_domain("comm_d0", windows=["data_buf"]):\n'
+        "    data_buf: pl.Ptr = pl.tensor.alloc(pl.Mem.DDR, 1024)\n"
+        f'    w: {WINDOW} = pl.expr.call("pld.tensor.window", data_buf, type={WINDOW})',
+        decorator=HOST,
+    ),
+    'pl.MemRef("buf", pl.const(0, pl.INT64), 1024, is_pinned=True)': function(
+        "return",
+        'a: pl.Tile[[8, 8], pl.FP32, pl.MemRef("buf", pl.const(0, pl.INT64), 1024, is_pinned=True), pl.Mem.Vec]',
+    ),
+    "1e999": function('pl.system.bar_all(attrs={"key": 1e999})'),
+    'float("nan")': function('pl.system.bar_all(attrs={"key": float("nan")})'),
 }
 
 

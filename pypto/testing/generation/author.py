@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from random import Random
 from typing import Any, TypeVar
@@ -28,8 +28,8 @@ TEXTS = (
 """Strings that are easy to get wrong in quotes."""
 
 COMMENTS = (
-    ["why"], ["two", "lines"], ["one\ntwo"], [""], ["  indented", "# hash", "#!shebang"], ["type: ignore", "fmt: off"], ["a" * 220], ["tab\there"],
-    ["'quoted\""], ["back\\slash \\"],
+    ["why"], ["two", "lines"], ["one\ntwo"], [""], ["  indented", "# hash", "#!shebang"], ["type: ignore", "fmt: off"], ["a" * 220],
+    ["tab\there"], ["'quoted\""], ["back\\slash \\"],
 )  # fmt: skip
 
 FLOATS = (0.25, 1.0, -0.0, 0.0, -1e30, 1e16, 3e-7, 5e-324, 0.1, float("inf"), float("-inf"), float("nan"), 16777217.0)
@@ -63,7 +63,7 @@ class Author:
     # -- scope -------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def block(self) -> Iterator[None]:
+    def block(self) -> Generator[None, None, None]:
         """What is defined inside is out of scope afterwards."""
         before = [*self.values]
         try:

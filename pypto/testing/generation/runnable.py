@@ -182,7 +182,7 @@ class RunnableAuthor(FunctionAuthor):
         loop_var = Var(self.name(), ScalarType(dtype))
         attrs = {"pipeline_stages": 2} if kind is ForKind.Pipeline else None
         self.comment()
-        with self.builder.for_loop(loop_var, *bounds, kind=kind, attrs=attrs) as loop, self.block():
+        with self.builder.for_loop(loop_var, bounds[0], bounds[1], bounds[2], kind=kind, attrs=attrs) as loop, self.block():
             carried = [loop.iter_arg(self.name(), value, type_) for value, type_ in zip(starts, types, strict=True)]
             made = [loop.return_var(self.name()) for _ in types]
             self.values += [loop_var, *carried]

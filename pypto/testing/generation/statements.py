@@ -166,7 +166,7 @@ class StatementAuthor(OperatorAuthor):
         types = [self.carried_type() for _ in range(self.pick((0, 0, 1, 2)))]
         starts = [self.value_of(type_) for type_ in types]
         self.comment()
-        with b.for_loop(loop_var, *bounds, kind=kind, attrs=attrs) as loop, self.block():
+        with b.for_loop(loop_var, bounds[0], bounds[1], bounds[2], kind=kind, attrs=attrs) as loop, self.block():
             carried = [loop.iter_arg(self.name(), start, type_) for start, type_ in zip(starts, types, strict=True)]
             made = [loop.return_var(self.name()) for _ in types]
             self.values += [loop_var, *carried]
@@ -195,7 +195,7 @@ class StatementAuthor(OperatorAuthor):
         kind = self.pick(
             (ScopeKind.InCore, ScopeKind.Cluster, ScopeKind.Hierarchy, ScopeKind.Spmd, ScopeKind.Runtime, ScopeKind.SplitAiv)
         )
-        options: dict[str, object] = {}
+        options: dict[str, Any] = {}
         if kind is ScopeKind.Hierarchy:
             options = {"level": self.pick(tuple(Level)), "role": self.pick((None, *Role))}
         elif kind is ScopeKind.Spmd:
