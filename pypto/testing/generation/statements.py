@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import ForKind, Level, Role, ScopeKind, SplitMode
 from pypto.ir.expr import ConstInt, Expr, IterArg, MakeTuple, TupleGetItemExpr, Var, index_const
