@@ -45,3 +45,9 @@ def test_composites_from_outside(name: str, limit: float, capsys: pytest.Capture
     finally:
         remove_composite_rule(operator)
         unregister_op(operator)
+
+
+def test_flash_attention(capsys: pytest.CaptureFixture[str]) -> None:
+    _, output = run_example("flash_attention.py", capsys)
+    assert float(output.rsplit(" ", 1)[1]) < 1e-6
+    assert "text held 13 times" in output
