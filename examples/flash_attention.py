@@ -40,7 +40,7 @@ class FlashAttention:
             v_mat = pl.load(v, [j * BLOCK, 0], [BLOCK, DIM], target_memory=pl.Mem.Mat)
             product = pl.matmul(pl.move(weights, target_memory=pl.Mem.Left), pl.move(v_mat, target_memory=pl.Mem.Right))
             new_sum = pl.add(pl.row_expand_mul(weighted, correction), pl.move(product, target_memory=pl.Mem.Vec))
-            last_largest, last_total, last_sum = pl.yield_(new_largest, new_total, new_sum)
+            _, last_total, last_sum = pl.yield_(new_largest, new_total, new_sum)
         out = pl.store(pl.row_expand_div(last_sum, last_total), [0, 0], out)
         return out
 
