@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -10,14 +10,15 @@ from pypto.diagnostics import InvalidValueError
 from pypto.ir.attrs import AttrValue
 from pypto.ir.dtypes import DataType
 from pypto.ir.expr import EMPTY, Call, ConstFloat, ConstInt, Expr, IterArg, MakeTuple, Var, index_const
-from pypto.ir.op import DeclaredOp, get_op
+from pypto.ir.op import get_op
 from pypto.ir.span import Span
 from pypto.ir.stmt import AssignStmt, ForStmt, IfStmt, Stmt, YieldStmt, body_of
 from pypto.ir.types import ScalarType, Type
 
 _FLOATS: dict[tuple[float, DataType], ConstFloat] = {}
 _INTS: dict[tuple[int, DataType], ConstInt] = {}
-_OPS: dict[str, DeclaredOp] = {}
+# calls are immutable, so equal keywords are one mapping
+_CAST_KEYWORDS: dict[tuple[DataType, int], Mapping[str, AttrValue]] = {}
 
 
 def float_const(value: float, dtype: DataType = DataType.FP32) -> ConstFloat:
@@ -77,11 +78,11 @@ class LoweringBuilder:
 
     def call(self, op_name: str, *operands: Any, **kwargs: AttrValue) -> Call:
         """A typed call of an operator, not bound to a name; operands are expressions, integers (INDEX) or lists of them."""
-        op = _OPS.get(op_name)
-        if op is None:
-            op = _OPS[op_name] = get_op(op_name)
         args = [o if isinstance(o, Expr) else _operand(o) for o in operands]
-        return op.make_call(args, kwargs or EMPTY, self.span)
+        return get_op(op_name).make_call(args, kwargs or EMPTY, self.span)
+
+    def _bound(self, qualifier: str, op_name: str, args: list[Expr], kwargs: Mapping[str, AttrValue] = EMPTY) -> Var:
+        return self.bind(qualifier, get_op(op_name).make_call(args, kwargs, self.span))
 
     def bind(self, qualifier: str, value: Expr) -> Var:
         """Give a value a fresh temporary."""
@@ -91,35 +92,38 @@ class LoweringBuilder:
 
     def muls(self, qualifier: str, tile: Expr, scalar: float) -> Var:
         """``tile * scalar``; the scalar takes the tile's element type."""
-        return self.bind(qualifier, self.call("tile.muls", tile, float_const(scalar, _element(tile))))
+        return self._bound(qualifier, "tile.muls", [tile, float_const(scalar, _element(tile))])
 
     def adds(self, qualifier: str, tile: Expr, scalar: float) -> Var:
         """``tile + scalar``; the scalar takes the tile's element type."""
-        return self.bind(qualifier, self.call("tile.adds", tile, float_const(scalar, _element(tile))))
+        return self._bound(qualifier, "tile.adds", [tile, float_const(scalar, _element(tile))])
 
     def add(self, qualifier: str, left: Expr, right: Expr) -> Var:
         """``left + right``, element by element."""
-        return self.bind(qualifier, self.call("tile.add", left, right))
+        return self._bound(qualifier, "tile.add", [left, right])
 
     def sub(self, qualifier: str, left: Expr, right: Expr) -> Var:
         """``left - right``, element by element."""
-        return self.bind(qualifier, self.call("tile.sub", left, right))
+        return self._bound(qualifier, "tile.sub", [left, right])
 
     def mul(self, qualifier: str, left: Expr, right: Expr) -> Var:
         """``left * right``, element by element."""
-        return self.bind(qualifier, self.call("tile.mul", left, right))
+        return self._bound(qualifier, "tile.mul", [left, right])
 
     def maximum(self, qualifier: str, left: Expr, right: Expr) -> Var:
         """The larger, element by element."""
-        return self.bind(qualifier, self.call("tile.maximum", left, right))
+        return self._bound(qualifier, "tile.maximum", [left, right])
 
     def minimum(self, qualifier: str, left: Expr, right: Expr) -> Var:
         """The smaller, element by element."""
-        return self.bind(qualifier, self.call("tile.minimum", left, right))
+        return self._bound(qualifier, "tile.minimum", [left, right])
 
     def cast(self, qualifier: str, tile: Expr, dtype: DataType, mode: int) -> Var:
         """A conversion of the element type with the given rounding mode (a ``CastMode``)."""
-        return self.bind(qualifier, self.call("tile.cast", tile, target_type=dtype, mode=int(mode)))
+        keywords = _CAST_KEYWORDS.get((dtype, mode))
+        if keywords is None:
+            keywords = _CAST_KEYWORDS[dtype, mode] = {"target_type": dtype, "mode": int(mode)}
+        return self._bound(qualifier, "tile.cast", [tile], keywords)
 
     # -- control flow --------------------------------------------------------------------------------------------------
 
