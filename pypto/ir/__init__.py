@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pypto.ir.attrs import AttrValue, normalize_attrs
+from pypto.ir.calls import directions, inout, input, make_call, no_dep, output, output_existing, scalar_dir, set_call_attrs
 from pypto.ir.dtypes import DTYPES, DataType
 from pypto.ir.enums import (
     ArgDirection,
@@ -123,7 +124,17 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "deserialize_from_file": ("pypto.ir.serialization", "deserialize_from_file"),
     "serialize": ("pypto.ir.serialization", "serialize"),
     "serialize_to_file": ("pypto.ir.serialization", "serialize_to_file"),
+    "arith": ("pypto.ir.arith", None),
+    "tensor_view_semantics": ("pypto.ir.tensor_view_semantics", None),
     "op": ("pypto.ops.helpers", None),
+    "get_op_arg_effect": ("pypto.ops.queries", "get_op_arg_effect"),
+    "get_op_memory_spec": ("pypto.ops.queries", "get_op_memory_spec"),
+    "get_op_write_channel": ("pypto.ops.queries", "get_op_write_channel"),
+    "op_has_declared_arg_effect": ("pypto.ops.queries", "op_has_declared_arg_effect"),
+    "op_has_declared_arg_effects": ("pypto.ops.queries", "op_has_declared_arg_effects"),
+    "DiagnosticPhase": ("pypto.passes", "DiagnosticPhase"),
+    "DiagnosticCheck": ("pypto.passes", "DiagnosticCheck"),
+    "DiagnosticCheckSet": ("pypto.passes", "DiagnosticCheckSet"),
     "python_print": ("pypto.printer", "python_print"),
     "register_format_callback": ("pypto.printer", "register_format_callback"),
     "PassManager": ("pypto.passes", "PassManager"),
