@@ -88,6 +88,10 @@ def read_call(reader: Reader, node: ast.Call) -> Expr:
     key = reader.source.key(func)
     found = None if key is None else reader.env.callees.get(key)
     if found is None:
+        if type(func) is ast.Name:
+            value = static(reader, node)
+            if value is not NOTHING:
+                return reader.from_value(value, node, func.id)
         handler, target, lasting = _resolve(reader, func)
         if lasting and key is not None:
             reader.env.callees[key] = (handler, target)

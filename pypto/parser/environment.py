@@ -27,26 +27,24 @@ _DEFAULT_PREFIXES = {"pl": "", "pld": "pld."}
 class Signature:
     """A function of the program before its body is read: enough to call it."""
 
-    __slots__ = ("function", "name", "node", "result_known", "role")
+    __slots__ = ("function", "name", "node", "role")
 
     def __init__(self, name: str, node: Any, role: Any) -> None:
         self.name = name
         self.node = node
         self.role = role
         self.function: Function | None = None
-        self.result_known = False
 
 
 class ProgramContext:
     """What the functions of one program share: each other, and the functions from outside that they call."""
 
-    __slots__ = ("externals", "methods", "name", "window_names")
+    __slots__ = ("externals", "methods", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.methods: dict[str, Signature] = {}
         self.externals: dict[str, Function] = {}
-        self.window_names: set[str] = set()
 
 
 class Environment:

@@ -448,7 +448,6 @@ def read_program(env: Environment, node: ast.ClassDef, strict_ssa: bool = False)
         made = _finish(head)
         signature = context.methods[made.name]
         signature.function = made
-        signature.result_known = True
         functions.append(made)
     with located(probe, node):
         functions += context.externals.values()

@@ -279,7 +279,7 @@ class Reader:
                 SSAViolationError,
                 f"{name!r} is assigned twice",
                 node,
-                previous_span=None if earlier is None else earlier.span,
+                previous_span=None if earlier is None else self.source.moved(earlier.span),
                 hint="under strict_ssa every name is assigned once; use a new name",
             )
         elif isinstance(bound, Unreadable):

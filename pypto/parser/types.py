@@ -349,6 +349,19 @@ def _checked_dimension(reader: Reader, value: Any, node: Any) -> Any:
     return number
 
 
+def _check_rank(reader: Reader, node: Any, fields: Mapping[str, Any], dims: Sequence[Any]) -> None:
+    """Refuse the lists of a view that do not have one entry for each dimension."""
+    for name in ("valid_shape", "stride"):
+        entries: Sequence[Any] = fields.get(name, ())
+        if entries and len(entries) != len(dims):
+            raise reader.failure(
+                ParserTypeError,
+                f"{name} has {len(entries)} entries for {len(dims)} dimensions",
+                node,
+                hint="give one for each dimension",
+            )
+
+
 def _guarded(reader: Reader, node: Any, make: Callable[[], Type]) -> Type:
     try:
         return make()
@@ -413,6 +426,7 @@ def _any_tensor(reader: Reader, node: Any, parts: list[Any], distributed: bool) 
             what = "a memref" if memref is None else "nothing more"
             raise reader.failure(ParserTypeError, f"{name} takes {what} after its view", extra)
         view = _tensor_view(reader, extra)
+        _check_rank(reader, extra, {"valid_shape": view.valid_shape, "stride": view.stride}, dims)
         has_view = True
     kind = DistributedTensorType if distributed else TensorType
 
@@ -553,6 +567,8 @@ def _tile(reader: Reader, node: Any, parts: list[Any]) -> Annotated:
         raise reader.failure(ParserTypeError, "a tile with a memref needs its memory space", node, hint="add pl.Mem.Vec")
     fields = cast("dict[str, Any]", view) if isinstance(view, dict) else None
     ready = cast("Any", view)
+    if fields is not None:
+        _check_rank(reader, node, fields, dims)
 
     def make() -> Type:
         tile_view = ready if fields is None else tile_view_of(fields, to_dims(dims), space)
