@@ -134,6 +134,12 @@ def bodies(stmt: Stmt) -> Sequence[Stmt]:
     return found
 
 
+def named_bodies(stmt: Stmt) -> list[tuple[str, Stmt]]:
+    """The fields of a statement that hold the statements directly inside it, with those."""
+    fields = [f.name for f in type(stmt).FIELDS if f.kind in _BODIES]
+    return [(name, inner) for name in fields if (inner := getattr(stmt, name)) is not None]
+
+
 def defined_vars(body: Stmt) -> list[Var]:
     """The variables that statements define, in order, each once."""
     found: dict[Var, None] = {}
@@ -268,6 +274,45 @@ def listed(body: Stmt) -> list[Stmt]:
     """The statements of a body, the comments at its end among them as :func:`comment` gives them."""
     stmts, trailing = unfold(body)
     return [*stmts, *comment(trailing)]
+
+
+def rewrite_body(body: Stmt, step: Callable[[Stmt], Sequence[Stmt]]) -> Stmt:
+    """A body in which every statement is replaced by what ``step`` gives for it; the same object when those are the same statements.
+
+    Comments above a replaced statement stay above what replaces it, or above what follows when nothing does.
+    """
+    stmts, trailing = unfold(body)
+    out: list[Stmt] = []
+    changed = False
+    for stmt in stmts:
+        made = step(stmt)
+        if len(made) == 1 and made[0] is stmt:
+            out.append(stmt)
+            continue
+        changed = True
+        lines = stmt.leading_comments
+        if not lines:
+            out.extend(made)
+        elif made:
+            own = [m.replace(leading_comments=[]) if m.leading_comments is lines else m for m in made]
+            out.extend([with_comments(own[0], leading=lines), *own[1:]])
+        else:
+            out.extend(comment(lines))
+    return fold(out, trailing, body.span) if changed else body
+
+
+def with_fields(stmt: Stmt, **fields: Any) -> Any:
+    """A copy of a statement with these fields; the same object when all are the very objects that it has, in lists too."""
+    for name, value in fields.items():
+        old = getattr(stmt, name)
+        if isinstance(value, list):
+            items = cast("list[Any]", value)
+            same = len(items) == len(old) and all(a is b for a, b in zip(items, old, strict=True))
+        else:
+            same = value is old
+        if not same:
+            return stmt.replace(**fields)
+    return stmt
 
 
 def edit_end(body: Stmt, edit: Callable[[YieldStmt | None], Sequence[Stmt]]) -> Stmt:

@@ -9,7 +9,7 @@ from pypto.ir.call_graph import callees_first
 from pypto.ir.enums import ParamDirection, is_incore_type
 from pypto.ir.function import Function, Program
 from pypto.passes.base import Pass
-from pypto.passes.convert_tensor_to_tile_ops.callers import CallSites
+from pypto.passes.convert_tensor_to_tile_ops.callers import WRAPPERS, CallSites
 from pypto.passes.convert_tensor_to_tile_ops.convert import AddedOutput, convert_function
 from pypto.passes.convert_tensor_to_tile_ops.directions import infer_directions
 from pypto.passes.convert_tensor_to_tile_ops.rescue import rescue
@@ -49,7 +49,7 @@ class ConvertTensorToTileOps(Pass):
             function = sites.run()
             if sites.added:
                 outputs[function.name] = sites.added
-            if is_incore_type(function.func_type):
+            if is_incore_type(function.func_type) or function.func_type in WRAPPERS:
                 function = infer_directions(function, directions)
             directions[function.name] = [*function.param_directions]
             made.append(function)

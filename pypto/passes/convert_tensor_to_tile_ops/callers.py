@@ -10,9 +10,10 @@ from pypto.ir.expr import Call, Expr, MakeTuple, Submit, Var
 from pypto.ir.function import Function
 from pypto.ir.op import create_internal_op_call, get_op
 from pypto.ir.span import Span
-from pypto.ir.stmt import AssignStmt, EvalStmt, ReturnStmt, Stmt, attach_leading_comments, body_of, flatten_to_stmts
+from pypto.ir.stmt import AssignStmt, EvalStmt, ReturnStmt, Stmt
 from pypto.ir.types import TensorType, TupleType, Type
 from pypto.passes.convert_tensor_to_tile_ops.convert import AddedOutput
+from pypto.passes.rewrite import named_bodies, rewrite_body, with_fields
 
 WRAPPERS = frozenset((FunctionType.Group, FunctionType.Spmd))
 """Kinds of function that only forward to a kernel; they grow matching parameters instead of creating tensors."""
@@ -37,40 +38,21 @@ class CallSites:
         return self.function.replace(body=body, params=[*self.function.params, *self.params], param_directions=directions)
 
     def body(self, body: Stmt) -> Stmt:
-        """A body with its calls completed."""
-        result: list[Stmt] = []
-        changed = False
-        for stmt in flatten_to_stmts(body):
-            made, before = self.statement(stmt)
-            changed = changed or made is not stmt
-            if before and stmt.leading_comments:
-                attach_leading_comments(before[0], stmt.leading_comments)
-            elif made is not stmt and stmt.leading_comments:
-                attach_leading_comments(made, stmt.leading_comments)
-            result += [*before, made]
-        return body_of(result, body.span) if changed else body
+        """A body with its calls completed; the same object when it has none of those calls."""
+        return rewrite_body(body, self.step)
 
-    def statement(self, stmt: Stmt) -> tuple[Stmt, list[Stmt]]:
-        """One statement with its call completed, and what must stand before it."""
+    def step(self, stmt: Stmt) -> list[Stmt]:
+        """One statement with its call completed, after what it needs before."""
         before: list[Stmt] = []
         if isinstance(stmt, AssignStmt):
-            value = self.call(stmt.value, before, stmt.span)
-            return (stmt if value is stmt.value else AssignStmt(stmt.var, value, stmt.span)), before
-        if isinstance(stmt, EvalStmt):
-            value = self.call(stmt.expr, before, stmt.span)
-            return (stmt if value is stmt.expr else EvalStmt(value, stmt.span)), before
-        if isinstance(stmt, ReturnStmt):
-            values = [self.call(v, before, stmt.span) for v in stmt.value]
-            same = all(a is b for a, b in zip(values, stmt.value, strict=True))
-            return (stmt if same else ReturnStmt(values, stmt.span)), before
-        changes: dict[str, Stmt] = {}
-        for name in ("body", "then_body", "else_body"):
-            inner = getattr(stmt, name, None)
-            if isinstance(inner, Stmt):
-                made = self.body(inner)
-                if made is not inner:
-                    changes[name] = made
-        return (stmt.replace(**changes) if changes else stmt), before
+            made = with_fields(stmt, value=self.call(stmt.value, before, stmt.span))
+        elif isinstance(stmt, EvalStmt):
+            made = with_fields(stmt, expr=self.call(stmt.expr, before, stmt.span))
+        elif isinstance(stmt, ReturnStmt):
+            made = with_fields(stmt, value=[self.call(v, before, stmt.span) for v in stmt.value])
+        else:
+            made = with_fields(stmt, **{name: self.body(inner) for name, inner in named_bodies(stmt)})
+        return [*before, made]
 
     def call(self, value: Expr, before: list[Stmt], span: Span) -> Expr:
         """A call with the new arguments, when its callee gained outputs."""

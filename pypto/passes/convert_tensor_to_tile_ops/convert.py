@@ -10,7 +10,7 @@ import pypto.passes.convert_tensor_to_tile_ops.conversions as _conversions  # th
 import pypto.passes.convert_tensor_to_tile_ops.placement as _placement
 import pypto.passes.convert_tensor_to_tile_ops.products as _products
 from pypto.diagnostics import Error, InvalidValueError
-from pypto.ir.enums import MemorySpace, ParamDirection
+from pypto.ir.enums import ArgEffect, MemorySpace, ParamDirection
 from pypto.ir.expr import Call, Expr, IterArg, MakeTuple, Var, index_const
 from pypto.ir.function import Function
 from pypto.ir.op import create_internal_op_call, get_op
@@ -24,17 +24,15 @@ from pypto.ir.stmt import (
     Stmt,
     WhileStmt,
     YieldStmt,
-    attach_leading_comments,
-    attach_trailing_comments,
-    body_of,
-    flatten_to_stmts,
 )
 from pypto.ir.types import TensorType, TileType, Type, UnknownType
 from pypto.ir.visitor import IRMutator
 from pypto.ops.declare import Declaration
-from pypto.passes.convert_tensor_to_tile_ops.kinds import TileValues, WantedSpaces, yielded
+from pypto.passes.convert_tensor_to_tile_ops.kinds import TileValues, WantedSpaces
+from pypto.passes.convert_tensor_to_tile_ops.storage import calls, written_operands, yielded
 from pypto.passes.names import name_base
 from pypto.passes.op_conversion import ConversionContext, find_conversion, load_whole
+from pypto.passes.rewrite import fold, rewrite_body, with_fields
 
 del _conversions, _placement, _products
 
@@ -91,17 +89,19 @@ class _Converter:
         self.outputs: list[AddedOutput] = []
         self.out_params: list[Var] = []
         self.wanted: list[list[Type | None]] = []
+        self.written: set[Var] = set()
+        self.rebound: list[dict[Var, Expr | None]] = []
         self.changed = False
 
     def run(self) -> Converted:
         function = self.function
-        body = self.block(function.body)
+        body = self.body(function.body)
         if not self.changed:
             return Converted(function)
         loads: list[Stmt] = [
             AssignStmt(tile, load_whole(param, MemorySpace.Vec), tile.span) for param, tile in self.entry_loads.items()
         ]
-        body = body_of([*loads, *body], function.body.span)
+        body = fold([*loads, body], (), function.body.span)
         params = [*zip(function.params, function.param_directions, strict=True)]
         params += [(p, ParamDirection.Out) for p in self.out_params]
         made = Function(
@@ -126,13 +126,22 @@ class _Converter:
             return self.values.get(expr, expr)
         return self.renaming.visit_expr(expr)
 
+    def operand(self, expr: Expr, ctx: ConversionContext) -> Expr:
+        """An operand after the conversion; a call in its place is converted first, and gets a name when it became a tile."""
+        if not isinstance(expr, Call):
+            return self.value(expr)
+        wanted, ctx.wanted = ctx.wanted, None
+        made = self.call(expr, ctx)
+        ctx.wanted = wanted
+        return ctx.let("value__tile", made) if isinstance(made, Call) and isinstance(made.type, TileType) else made
+
     def tile_of(self, original: Expr, ctx: ConversionContext) -> Expr:
-        """An operand as a tile: parameters are loaded once at entry, other tensors where they are needed."""
-        value = self.value(original)
+        """An operand as a tile: parameters are loaded once at entry, those written since and other tensors where they are needed."""
+        value = self.operand(original, ctx)
         if not isinstance(value.type, TensorType):
             return value
         self.changed = True
-        if isinstance(value, Var) and value in self.params:
+        if isinstance(value, Var) and value in self.params and value not in self.written:
             loaded = self.entry_loads.get(value)
             if loaded is None:
                 load = load_whole(value, MemorySpace.Vec, ctx.span)
@@ -147,11 +156,12 @@ class _Converter:
         if entry is None:
             if isinstance(call.type, TensorType) and not op.is_function and _needs_conversion(call):
                 raise InvalidValueError(f"no registered tile conversion for {op.name!r}", call.span)
-            return self._rebuilt(call)
+            return self._rebuilt(call, ctx)
         if entry.loads_itself:
-            args = [self.value(a) for a in call.args]
+            args = [self.operand(a, ctx) for a in call.args]
         else:
-            args = [self.tile_of(a, ctx) if isinstance(a.type, TensorType) else self.value(a) for a in call.args]
+            args = [self.tile_of(a, ctx) if isinstance(a.type, TensorType) else self.operand(a, ctx) for a in call.args]
+        self.written |= self.tiles.storage.written_by(call)
         ctx.result_type = call.type
         try:
             converted = entry.convert(ctx, args, call.kwargs, call.span)
@@ -176,8 +186,9 @@ class _Converter:
             converted = converted.replace(attrs=call.attrs)
         return converted
 
-    def _rebuilt(self, call: Call) -> Expr:
-        args = [self.value(a) for a in call.args]
+    def _rebuilt(self, call: Call, ctx: ConversionContext) -> Expr:
+        args = [self.operand(a, ctx) for a in call.args]
+        self.written |= self.tiles.storage.written_by(call)
         if all(a is b for a, b in zip(args, call.args, strict=True)):
             return call
         if isinstance(call.op, Declaration):
@@ -187,22 +198,27 @@ class _Converter:
 
     # -- statements -----------------------------------------------------------------------------------------------------
 
-    def block(self, body: Stmt) -> list[Stmt]:
-        """The statements of a body after the conversion."""
-        result: list[Stmt] = []
-        for stmt in flatten_to_stmts(body):
-            ctx = ConversionContext(stmt.span)
-            converted = self.statement(stmt, ctx)
-            group = [*ctx.stmts, *([] if converted is None else [converted])]
-            if group and stmt.leading_comments and not group[0].leading_comments:
-                attach_leading_comments(group[0], stmt.leading_comments)
-            result += group
-        return result
-
     def body(self, body: Stmt) -> Stmt:
-        """A nested body after the conversion."""
-        made = body_of(self.block(body), body.span)
-        return attach_trailing_comments(made, body.trailing_comments) if body.trailing_comments else made
+        """A body after the conversion; the same object when nothing changed."""
+        self.rebound.append({})
+        made = rewrite_body(body, self.step)
+        for var, before in self.rebound.pop().items():
+            if before is None:
+                del self.values[var]
+            else:
+                self.values[var] = before
+        return made
+
+    def bind(self, var: Var, value: Expr) -> None:
+        """Let a variable stand for another value from here to the end of the body."""
+        self.rebound[-1].setdefault(var, self.values.get(var))
+        self.values[var] = value
+
+    def step(self, stmt: Stmt) -> list[Stmt]:
+        """What becomes of one statement."""
+        ctx = ConversionContext(stmt.span)
+        converted = self.statement(stmt, ctx)
+        return ctx.stmts if converted is None else [*ctx.stmts, converted]
 
     def carrying(self, types: list[Type | None], body: Stmt) -> Stmt:
         """A nested body that yields; ``types`` are the tile types that the values must have, UnknownType for any tile, None for no tile."""
@@ -226,20 +242,23 @@ class _Converter:
             return self._for(stmt, ctx)
         if isinstance(stmt, WhileStmt):
             iter_args = self._iter_args(stmt.iter_args, ctx)
+            self._about_to_repeat(stmt)
             condition = self.value(stmt.condition)
             body = self.carrying([_tile_or_none(a.type) for a in iter_args], stmt.body)
-            return stmt.replace(
-                iter_args=iter_args, condition=condition, body=body, return_vars=self._results(stmt.return_vars, iter_args)
-            )
+            results = self._results(stmt.return_vars, iter_args)
+            return with_fields(stmt, iter_args=iter_args, condition=condition, body=body, return_vars=results)
         if isinstance(stmt, IfStmt):
             return self._if(stmt)
-        if isinstance(getattr(stmt, "body", None), Stmt):
-            return stmt.replace(body=self.body(stmt.body))  # type: ignore[attr-defined]
-        return stmt
+        inner = getattr(stmt, "body", None)
+        return with_fields(stmt, body=self.body(inner)) if isinstance(inner, Stmt) else stmt
 
     def _assign(self, stmt: AssignStmt, ctx: ConversionContext) -> Stmt | None:
         ctx.wanted = self.spaces.of(stmt.var)
-        value = self.call(stmt.value, ctx) if isinstance(stmt.value, Call) else self.value(stmt.value)
+        if isinstance(stmt.value, Call):
+            view = stmt.var in self.tiles.views and _is_view(stmt.value)
+            value = self._rebuilt(stmt.value, ctx) if view else self.call(stmt.value, ctx)
+        else:
+            value = self.value(stmt.value)
         if value is stmt.value:
             return stmt
         if isinstance(stmt.value, Var) and isinstance(value.type, TileType):
@@ -251,7 +270,15 @@ class _Converter:
         var = Var(name, value.type, stmt.var.span)
         self.values[stmt.var] = var
         self.changed = True
+        if isinstance(stmt.value, Call) and isinstance(value.type, TileType):
+            self._written_on_chip(stmt.value, var)
         return AssignStmt(var, value, stmt.span)
+
+    def _written_on_chip(self, call: Call, result: Var) -> None:
+        """Where the tensor operator writes in place, the tile operator gives a new tile: it is what the old names mean from now on."""
+        for operand in written_operands(call):
+            if isinstance(operand, Var):
+                self.bind(operand, result)
 
     def _return(self, stmt: ReturnStmt, ctx: ConversionContext) -> Stmt:
         values: list[Expr] = []
@@ -301,6 +328,11 @@ class _Converter:
             made.append(fresh)
         return made
 
+    def _about_to_repeat(self, loop: Stmt) -> None:
+        """What a loop writes is written before its own later rounds read."""
+        for call in calls(loop):
+            self.written |= self.tiles.storage.written_by(call)
+
     def _results(self, variables: Sequence[Var], sources: Sequence[IterArg]) -> list[Var]:
         made: list[Var] = []
         for var, source in zip(variables, sources, strict=True):
@@ -314,9 +346,11 @@ class _Converter:
 
     def _for(self, stmt: ForStmt, ctx: ConversionContext) -> Stmt:
         iter_args = self._iter_args(stmt.iter_args, ctx)
+        self._about_to_repeat(stmt)
         bounds = {name: self.value(getattr(stmt, name)) for name in ("start", "stop", "step")}
         body = self.carrying([_tile_or_none(a.type) for a in iter_args], stmt.body)
-        return stmt.replace(iter_args=iter_args, body=body, return_vars=self._results(stmt.return_vars, iter_args), **bounds)
+        results = self._results(stmt.return_vars, iter_args)
+        return with_fields(stmt, iter_args=iter_args, body=body, return_vars=results, **bounds)
 
     def _if(self, stmt: IfStmt) -> Stmt:
         condition = self.value(stmt.condition)
@@ -334,7 +368,7 @@ class _Converter:
                 results.append(fresh)
             else:
                 results.append(var)
-        return stmt.replace(condition=condition, then_body=then_body, else_body=else_body, return_vars=results)
+        return with_fields(stmt, condition=condition, then_body=then_body, else_body=else_body, return_vars=results)
 
 
 def _tile_or_none(type_: Type) -> Type | None:
@@ -353,6 +387,13 @@ def _in_space_of(value: Expr, wanted: Type | None, ctx: ConversionContext) -> Ex
 
 def _is_tile_level(call: Call) -> bool:
     return isinstance(call.op, Declaration) and call.op.namespace == "tile"
+
+
+def _is_view(call: Call) -> bool:
+    """True for an operator whose result is another look at its operand's storage."""
+    op = call.op
+    at = op.alias_index if isinstance(op, Declaration) else None
+    return at is not None and isinstance(op, Declaration) and op.arg_effect(at, call.kwargs) is ArgEffect.Read
 
 
 def _needs_conversion(call: Call) -> bool:

@@ -5,83 +5,17 @@ Everything follows from declared effects: which operands an operator reads and w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from pypto.diagnostics import InvalidValueError
 from pypto.ir.enums import ArgEffect, ParamDirection, WriteChannel
-from pypto.ir.expr import Call, Expr, Var
+from pypto.ir.expr import Call, Var
 from pypto.ir.function import Function
-from pypto.ir.node import Node, children
 from pypto.ir.span import Span
-from pypto.ir.stmt import AssignStmt, ForStmt, IfStmt, WhileStmt
 from pypto.ir.types import TensorType
 from pypto.ir.verify.walk import held, nodes, statements
 from pypto.ops.declare import Declaration
-from pypto.passes.convert_tensor_to_tile_ops.kinds import yielded
-
-
-def all_nodes(root: Node) -> Iterator[Node]:
-    """Every node below a statement, each shared node once."""
-    seen: set[Node] = set()
-    stack: list[Node] = [root]
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        yield node
-        stack.extend(children(node))
-
-
-class Storage:
-    """Which parameter each tensor variable of a function lies in, through aliases, views, loops and branches."""
-
-    def __init__(self, function: Function) -> None:
-        self._parents: dict[Var, list[Expr]] = {}
-        for node in all_nodes(function.body):
-            if isinstance(node, AssignStmt):
-                self._parents.setdefault(node.var, []).append(node.value)
-            elif isinstance(node, ForStmt | WhileStmt):
-                values = yielded(node.body)
-                for at, (arg, result) in enumerate(zip(node.iter_args, node.return_vars, strict=False)):
-                    sources = [arg.initValue, *values[at : at + 1]]
-                    self._parents.setdefault(arg, []).extend(sources)
-                    self._parents.setdefault(result, []).extend(sources)
-            elif isinstance(node, IfStmt):
-                for body in (node.then_body, node.else_body):
-                    for var, value in zip(node.return_vars, [] if body is None else yielded(body), strict=False):
-                        self._parents.setdefault(var, []).append(value)
-        self._params = frozenset(function.params)
-        self._roots: dict[Var, frozenset[Var]] = {}
-
-    def roots(self, value: Expr) -> frozenset[Var]:
-        """The parameters that a tensor value may lie in."""
-        if not isinstance(value, Var):
-            return frozenset(root for source in _storage_sources(value) for root in self.roots(source))
-        known = self._roots.get(value)
-        if known is not None:
-            return known
-        found: set[Var] = set()
-        seen: set[Var] = set()
-        stack: list[Expr] = [value]
-        while stack:
-            current = stack.pop()
-            if not isinstance(current, Var):
-                stack.extend(_storage_sources(current))
-            elif current in self._params:
-                found.add(current)
-            elif current not in seen and isinstance(current.type, TensorType):
-                seen.add(current)
-                stack.extend(self._parents.get(current, ()))
-        self._roots[value] = frozenset(found)
-        return self._roots[value]
-
-
-def _storage_sources(value: Expr) -> list[Expr]:
-    if isinstance(value, Call) and isinstance(value.op, Declaration):
-        index = value.op.alias_index
-        return [] if index is None or index >= len(value.args) else [value.args[index]]
-    return []
+from pypto.passes.convert_tensor_to_tile_ops.storage import Storage, calls
 
 
 def infer_directions(function: Function, directions: Mapping[str, list[ParamDirection]]) -> Function:
@@ -95,9 +29,7 @@ def infer_directions(function: Function, directions: Mapping[str, list[ParamDire
     storage = Storage(function)
     reads: set[Var] = set()
     writes: set[Var] = set()
-    for node in all_nodes(function.body):
-        if not isinstance(node, Call):
-            continue
+    for node in calls(function.body):
         for at, arg in enumerate(node.args):
             if not isinstance(arg.type, TensorType):
                 continue

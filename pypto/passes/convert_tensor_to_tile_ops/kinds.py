@@ -15,10 +15,10 @@ from pypto.ir.stmt import (
     SeqStmts,
     Stmt,
     WhileStmt,
-    YieldStmt,
     flatten_to_stmts,
 )
 from pypto.ir.types import TensorType, TileType
+from pypto.passes.convert_tensor_to_tile_ops.storage import Storage, yielded
 from pypto.passes.op_conversion import find_conversion
 
 
@@ -27,6 +27,8 @@ class TileValues:
 
     def __init__(self, function: Function) -> None:
         self._tiles: set[Var] = set()
+        self.storage = Storage(function)
+        self.views = self.storage.written_views(function)
         while self._visit(function.body):
             pass
 
@@ -50,7 +52,7 @@ class TileValues:
         return True if entry.keeps is None else self.is_tile(call.args[entry.keeps])
 
     def _mark(self, var: Var, tile: bool) -> bool:
-        if not tile or var in self._tiles or not isinstance(var.type, TensorType):
+        if not tile or var in self._tiles or var in self.views or not isinstance(var.type, TensorType):
             return False
         self._tiles.add(var)
         return True
@@ -163,10 +165,3 @@ class WantedSpaces:
             else:
                 rest.append(arg)
         return rest
-
-
-def yielded(body: Stmt) -> list[Expr]:
-    """The values of the yield that ends a body, none when there is no yield."""
-    stmts = flatten_to_stmts(body)
-    last = stmts[-1] if stmts else None
-    return [*last.value] if isinstance(last, YieldStmt) else []

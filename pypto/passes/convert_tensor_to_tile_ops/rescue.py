@@ -23,17 +23,15 @@ from pypto.ir.stmt import (
     ForStmt,
     ReturnStmt,
     Stmt,
-    attach_leading_comments,
-    attach_trailing_comments,
-    body_of,
-    flatten_to_stmts,
 )
 from pypto.ir.types import TensorType, TileType, static_dims
 from pypto.ir.visitor import IRMutator
 from pypto.ops.declare import Declaration
 from pypto.ops.region import constant, entries, same_dims
-from pypto.passes.convert_tensor_to_tile_ops.directions import Storage, all_nodes, write_channels
+from pypto.passes.convert_tensor_to_tile_ops.directions import write_channels
+from pypto.passes.convert_tensor_to_tile_ops.storage import Storage, all_nodes
 from pypto.passes.names import name_base
+from pypto.passes.rewrite import fold, named_bodies, rewrite_body, unfold, with_fields
 
 STORE_BYTES = 32
 """Bulk stores move multiples of this."""
@@ -92,41 +90,19 @@ class _FillLoops:
 
     def body(self, body: Stmt) -> Stmt:
         """A body with its filling loops replaced."""
-        made: list[Stmt] = []
-        changed = False
-        for stmt in flatten_to_stmts(body):
-            replaced = self.statement(stmt)
-            changed = changed or replaced != [stmt]
-            made += replaced
-        if not changed:
-            return body
-        result = body_of(made, body.span)
-        return attach_trailing_comments(result, body.trailing_comments) if body.trailing_comments else result
+        return rewrite_body(body, self.step)
 
-    def statement(self, stmt: Stmt) -> list[Stmt]:
+    def step(self, stmt: Stmt) -> list[Stmt]:
         """A statement, or what replaces it."""
         fill = self.fill(stmt)
-        if fill is not None:
-            type_ = fill.target.type
-            assert isinstance(type_, TensorType)
-            dims = MakeTuple([index_const(e) for e in fill.extents])
-            whole = create_internal_op_call(get_op("tensor.full"), [dims, fill.value], {"dtype": type_.dtype}, stmt.span)
-            filled = Var("fill", whole.type, stmt.span)
-            first = AssignStmt(filled, whole, stmt.span)
-            if stmt.leading_comments:
-                attach_leading_comments(first, stmt.leading_comments)
-            return [first, _assembled(fill.target, filled, fill.offset, stmt.span)]
-        changes: dict[str, Stmt] = {}
-        for name in ("body", "then_body", "else_body"):
-            inner = getattr(stmt, name, None)
-            if isinstance(inner, Stmt):
-                made = self.body(inner)
-                if made is not inner:
-                    changes[name] = made
-        if not changes:
-            return [stmt]
-        rebuilt = stmt.replace(**changes)
-        return [attach_leading_comments(rebuilt, stmt.leading_comments) if stmt.leading_comments else rebuilt]
+        if fill is None:
+            return [with_fields(stmt, **{name: self.body(inner) for name, inner in named_bodies(stmt)})]
+        type_ = fill.target.type
+        assert isinstance(type_, TensorType)
+        dims = MakeTuple([index_const(e) for e in fill.extents])
+        whole = create_internal_op_call(get_op("tensor.full"), [dims, fill.value], {"dtype": type_.dtype}, stmt.span)
+        filled = Var("fill", whole.type, stmt.span)
+        return [AssignStmt(filled, whole, stmt.span), _assembled(fill.target, filled, fill.offset, stmt.span)]
 
     def fill(self, stmt: Stmt) -> _Fill | None:
         """What a nest of loops fills, when that is one constant over a contiguous region of a mixed tensor."""
@@ -213,34 +189,30 @@ class _Initialisation:
 
 def _kept_on_chip(function: Function, root: Var) -> Function:
     """The function with ``root`` staged in a tile; the same object when it is used in another way than initialise, write, return."""
-    stmts = flatten_to_stmts(function.body)
+    stmts, trailing = unfold(function.body)
     storage = Storage(function)
     start = _initialisation(stmts, storage, root)
     if start is None or not _only_written(stmts, storage, root, start):
         return function
     source = start.source.replace(span=start.stmt.span)
     staged = Var(name_base(root.name_hint), source.type, start.stmt.span)
-    first: Stmt = AssignStmt(staged, source, start.stmt.span)
-    if start.stmt.leading_comments:
-        attach_leading_comments(first, start.stmt.leading_comments)
     writes = _Writes(storage, root, staged)
-    after = [writes.visit_stmt(s) for s in stmts[start.at + 1 :]]
     zeros: list[Expr] = [index_const(0) for _ in _tensor(root).shape]
     store = _assembled(root, staged, zeros, start.stmt.span)
-    last = after[-1] if after else None
-    if isinstance(last, ReturnStmt):
-        values = [store.var if storage.roots(v) == {root} and isinstance(v.type, TensorType) else v for v in last.value]
-        made = ReturnStmt(values, last.span)
-        after[-1:] = [store, attach_leading_comments(made, last.leading_comments) if last.leading_comments else made]
-    else:
-        after.append(store)
-    before = stmts[: start.at]
-    if not any(_uses(s, start.var) for s in [*before, *stmts[start.at + 1 :]]):
-        before = [s for s in before if not (isinstance(s, AssignStmt) and s.var is start.var)]
-    body = body_of([*before, first, *after], function.body.span)
-    if function.body.trailing_comments:
-        attach_trailing_comments(body, function.body.trailing_comments)
-    return function.replace(body=body)
+    last = stmts[-1]
+    unused = not any(_uses(s, start.var) for s in stmts if s is not start.stmt)
+
+    def step(stmt: Stmt) -> list[Stmt]:
+        if stmt is start.stmt:
+            return [AssignStmt(staged, source, stmt.span)]
+        if unused and isinstance(stmt, AssignStmt) and stmt.var is start.var:
+            return []
+        if stmt is last and isinstance(stmt, ReturnStmt):
+            values = [store.var if isinstance(v.type, TensorType) and storage.roots(v) == {root} else v for v in stmt.value]
+            return [store, with_fields(stmt, value=values)]
+        return [writes.visit_stmt(stmt), *([store] if stmt is last else [])]
+
+    return function.replace(body=rewrite_body(fold(stmts, trailing, function.body.span), step))
 
 
 def _uses(stmt: Stmt, var: Var) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import is_
-from typing import cast
 
 from pypto.ir.expr import Call, Expr, IterArg, Var
 from pypto.ir.function import Function
@@ -17,10 +15,6 @@ from pypto.ir.stmt import (
     Stmt,
     WhileStmt,
     YieldStmt,
-    attach_leading_comments,
-    attach_trailing_comments,
-    body_of,
-    flatten_to_stmts,
 )
 from pypto.ir.types import TileType, Type
 from pypto.ir.verify.walk import held, nodes, statements
@@ -29,7 +23,7 @@ from pypto.ops.declare import Declaration
 from pypto.passes.flatten_tile_nd_to_2d.pages import Rewriting
 from pypto.passes.flatten_tile_nd_to_2d.rules import RULES, again, plain
 from pypto.passes.flatten_tile_nd_to_2d.shapes import flat_type, is_deep
-from pypto.passes.rewrite import final_yield
+from pypto.passes.rewrite import final_yield, rewrite_body, with_fields
 
 
 def flatten_function(function: Function) -> Function:
@@ -103,7 +97,7 @@ class _Flattener:
 
     def call(self, call: Call, before: list[Stmt]) -> Expr:
         """An operator call on flattened tiles."""
-        args = [self.value(a) for a in call.args]
+        args = [self.call(a, before) if isinstance(a, Call) else self.value(a) for a in call.args]
         deep = is_deep(call) or any(is_deep(a) for a in call.args)
         rule = RULES.get(call.op.name)
         if not deep and (rule is None or not rule.always):
@@ -117,21 +111,13 @@ class _Flattener:
 
     def body(self, body: Stmt) -> Stmt:
         """A body on flattened tiles; the same object when nothing changed."""
-        result: list[Stmt] = []
-        changed = False
-        for stmt in flatten_to_stmts(body):
-            before: list[Stmt] = []
-            made = self.statement(stmt, before)
-            changed = changed or made is not stmt or bool(before)
-            if made is not None and made is not stmt and stmt.leading_comments:
-                attach_leading_comments(before[0] if before else made, stmt.leading_comments)
-            result += before
-            if made is not None:
-                result.append(made)
-        if not changed:
-            return body
-        made_body = body_of(result, body.span)
-        return attach_trailing_comments(made_body, body.trailing_comments) if body.trailing_comments else made_body
+        return rewrite_body(body, self.step)
+
+    def step(self, stmt: Stmt) -> list[Stmt]:
+        """What becomes of one statement."""
+        before: list[Stmt] = []
+        made = self.statement(stmt, before)
+        return before if made is None else [*before, made]
 
     def statement(self, stmt: Stmt, before: list[Stmt]) -> Stmt | None:
         """One statement on flattened tiles; None when nothing is left of it."""
@@ -159,7 +145,7 @@ class _Flattener:
             iter_args = self.iter_args(stmt.iter_args)
             bounds = {name: self.value(getattr(stmt, name)) for name in ("start", "stop", "step")}
             body = self.body(stmt.body)
-            return self.changed(
+            return with_fields(
                 stmt, iter_args=iter_args, body=body, return_vars=self.results(stmt.return_vars, iter_args), **bounds
             )
         if isinstance(stmt, WhileStmt):
@@ -167,15 +153,15 @@ class _Flattener:
             condition = self.value(stmt.condition)
             body = self.body(stmt.body)
             results = self.results(stmt.return_vars, iter_args)
-            return self.changed(stmt, iter_args=iter_args, condition=condition, body=body, return_vars=results)
+            return with_fields(stmt, iter_args=iter_args, condition=condition, body=body, return_vars=results)
         if isinstance(stmt, IfStmt):
             condition = self.value(stmt.condition)
             then_body = self.body(stmt.then_body)
             else_body = None if stmt.else_body is None else self.body(stmt.else_body)
             results = self.results(stmt.return_vars, _yielded(then_body))
-            return self.changed(stmt, condition=condition, then_body=then_body, else_body=else_body, return_vars=results)
+            return with_fields(stmt, condition=condition, then_body=then_body, else_body=else_body, return_vars=results)
         inner = getattr(stmt, "body", None)
-        return self.changed(stmt, body=self.body(inner)) if isinstance(inner, Stmt) else stmt
+        return with_fields(stmt, body=self.body(inner)) if isinstance(inner, Stmt) else stmt
 
     def iter_args(self, args: Sequence[IterArg]) -> list[IterArg]:
         """Carried values on flattened tiles."""
@@ -199,12 +185,3 @@ class _Flattener:
             changed = isinstance(var.type, TileType) and isinstance(source, TileType) and var.type != source
             made.append(self.fresh(var, source) if changed else var)
         return made
-
-    def changed(self, stmt: Stmt, **fields: object) -> Stmt:
-        """The statement with other fields; the same object when none differs."""
-        for name, value in fields.items():
-            old = getattr(stmt, name)
-            same = all(map(is_, cast("list[object]", value), old)) if isinstance(value, list) else value is old
-            if not same:
-                return stmt.replace(**fields)
-        return stmt
