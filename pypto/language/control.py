@@ -14,10 +14,10 @@ class NotExecutableError(Error, RuntimeError):
     code = "not-executable"
 
 
-def _only_read(name: str, doc: str) -> Callable[..., Any]:
+def _only_read(name: str, doc: str, prefix: str = "pl") -> Callable[..., Any]:
     def construct(*args: Any, **kwargs: Any) -> Any:
         raise NotExecutableError(
-            f"pl.{name} is part of the kernel language: it is read from the source of a decorated function, never called",
+            f"{prefix}.{name} is part of the kernel language: it is read from the source of a decorated function, never called",
             hint="use it inside a function decorated with @pl.function",
         )
 
@@ -52,5 +52,7 @@ CONSTRUCTS: dict[str, str] = {
     "dump_tag": "Mark a tensor for dumping.",
 }
 """Constructs of the language that are no operators, with one line of documentation each."""
+
+comm_domain = _only_read("comm_domain", "A communication domain: the ranks that share the windows allocated inside it.", "pld")
 
 EXPORTS: dict[str, Callable[..., Any]] = {name: _only_read(name, doc) for name, doc in CONSTRUCTS.items()}

@@ -8,8 +8,8 @@ from typing import Any
 from pypto.diagnostics import did_you_mean
 from pypto.ir.expr import Expr
 from pypto.ir.span import Span
-from pypto.ir.types import ScalarType, TensorType, TileType
-from pypto.language.annotations import Scalar, Tensor, Tile, Value
+from pypto.ir.types import DistributedTensorType, ScalarType, TensorType, TileType
+from pypto.language.annotations import DistributedTensor, Scalar, Tensor, Tile, Value
 from pypto.language.control import NotExecutableError
 from pypto.ops.vocabulary import Entry, Unified, lookup, names
 
@@ -74,6 +74,8 @@ def _holds_ir(value: Any) -> bool:
 
 def wrap(expr: Expr) -> Any:
     """An IR expression in the wrapper of its kind; expressions of other kinds as they are."""
+    if isinstance(expr.type, DistributedTensorType):
+        return DistributedTensor(expr=expr)
     if isinstance(expr.type, TensorType):
         return Tensor(expr=expr)
     if isinstance(expr.type, TileType):
@@ -82,11 +84,12 @@ def wrap(expr: Expr) -> Any:
 
 
 class Namespace:
-    """The operators of one namespace as attributes: ``pl.tile``, ``pl.tensor``, ``pl.system``, ``pl.array``."""
+    """The operators of one namespace as attributes: ``pl.tile``, ``pl.tensor``, ``pld.tensor`` ..."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
-        self.__doc__ = f"Operators spelled ``pl.{name}.<name>``."
+        self._shown = name if name.startswith("pld.") else f"pl.{name}"
+        self.__doc__ = f"Operators spelled ``{self._shown}.<name>``."
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -95,7 +98,7 @@ class Namespace:
         if found is None:
             close = did_you_mean(name, names(self.__name__))
             hint = f"; did you mean {close!r}?" if close else ""
-            raise AttributeError(f"there is no operator pl.{self.__name__}.{name}{hint}")
+            raise AttributeError(f"there is no operator {self._shown}.{name}{hint}")
         self.__dict__[name] = found
         return found
 
@@ -103,7 +106,7 @@ class Namespace:
         return names(self.__name__)
 
     def __repr__(self) -> str:
-        return f"<namespace pl.{self.__name__}>"
+        return f"<namespace {self._shown}>"
 
 
 def operator(path: str) -> Operator | None:

@@ -4,6 +4,8 @@ from pypto.ops import (
     binary,
     bitwise,
     cast,
+    collectives,
+    communication,
     compare,
     expand,
     gather,
@@ -15,6 +17,7 @@ from pypto.ops import (
     shaping,
     sort,
     system,
+    transfer,
     unary,
     windows,
 )

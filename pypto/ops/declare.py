@@ -26,6 +26,7 @@ from pypto.ir.types import ScalarType, TileType, TupleType, Type
 from pypto.ops.keywords import check_keyword, keyword_value, resolve_cast_mode, resolve_pad, same_value
 from pypto.ops.operands import (
     check_operand_kind,
+    converted,
     describe_type,
     dim_text,
     kind_text,
@@ -107,6 +108,11 @@ _OPTIONAL_FACTS: Mapping[str, Any] = {
     "write_channel": None,
     "category": "",
     "static_value": None,
+    "remote": None,
+    "posts": None,
+    "waits": None,
+    "collective": False,
+    "implied_forms": EMPTY,
 }
 
 
@@ -116,10 +122,12 @@ class Declaration(DeclaredOp):
     __slots__ = (
         "alias",
         "category",
+        "collective",
         "composite",
         "doc",
         "fresh",
         "hardware_only",
+        "implied_forms",
         "indices",
         "internal_only",
         "keyword_params",
@@ -132,11 +140,13 @@ class Declaration(DeclaredOp):
         "operand_params",
         "param_index",
         "params",
+        "posts",
         "promotes",
         "pure_types",
         "reads_when",
         "reads_writes",
         "relabels",
+        "remote",
         "required_keywords",
         "result",
         "result_forms",
@@ -148,6 +158,7 @@ class Declaration(DeclaredOp):
         "tile_form",
         "type_memo",
         "valid_only",
+        "waits",
         "write_channel",
         "writes",
     )
@@ -183,6 +194,11 @@ class Declaration(DeclaredOp):
         self.write_channel: WriteChannel | None = facts.pop("write_channel")
         self.result_forms: Callable[[Type], Sequence[Type]] | None = facts.pop("result_forms")
         self.static_value: Callable[[Sequence[Expr]], Expr | None] | None = facts.pop("static_value")
+        self.remote: str | None = facts.pop("remote")
+        self.posts: str | None = facts.pop("posts")
+        self.waits: str | None = facts.pop("waits")
+        self.collective: bool = facts.pop("collective")
+        self.implied_forms: Mapping[str, Mapping[str, AttrValue]] = facts.pop("implied_forms")
         self.category: str = facts.pop("category") or _category(name)
         self.operand_params = tuple(p for p in self.params if p.is_operand)
         self.keyword_params = {p.name: p for p in self.params if not p.is_operand}
@@ -198,13 +214,16 @@ class Declaration(DeclaredOp):
         if len(set(names)) != len(names):
             raise InvalidValueError(f"operator {self.name!r} has two parameters of one name")
         touched = (*self.writes, *self.reads_writes, *self.scratch, *self.indices, *self.valid_only, *self.reads_when)
-        for what in (*touched, *((self.alias,) if self.alias else ())):
+        singles = [n for n in (self.alias, self.remote, self.posts, self.waits) if n is not None]
+        for what in (*touched, *singles):
             if what not in names:
                 raise InvalidValueError(f"operator {self.name!r} declares an effect on {what!r}, which is no parameter of it")
         if self.meaning is None and not (self.composite or self.hardware_only or self.internal_only):
             raise InvalidValueError(f"operator {self.name!r} needs a meaning, unless it is composite, internal or hardware-only")
         if self.write_channel is not None and not (self.writes or self.reads_writes):
             raise InvalidValueError(f"operator {self.name!r} names a write channel but writes nothing")
+        if self.remote is not None and "peer" not in names:
+            raise InvalidValueError(f"operator {self.name!r} reaches another rank and needs a parameter 'peer' that says which")
         if not self.doc:
             raise InvalidValueError(f"operator {self.name!r} needs a line of documentation")
 
@@ -231,10 +250,20 @@ class Declaration(DeclaredOp):
                 default=inspect.Parameter.empty if p.required else (None if p.default is MISSING else p.default),
             )
             for p in self.params
+            if not p.internal
         ]
         return inspect.Signature(parameters)
 
     # -- facts -------------------------------------------------------------------------------------------------------
+
+    def params_of(self, count: int) -> Sequence[Param]:
+        """The operand parameters of a call with that many IR arguments, in their order."""
+        return self.operand_params if count == len(self.operand_params) else self.operand_params[:count]
+
+    @property
+    def communicates(self) -> bool:
+        """True when it reaches other ranks, or waits for them."""
+        return self.remote is not None or self.posts is not None or self.waits is not None or self.collective
 
     def arg_effect(self, index: int, kwargs: Mapping[str, AttrValue] = EMPTY) -> ArgEffect | None:
         """What the operator does to the operand at ``index``."""
@@ -280,7 +309,7 @@ class Declaration(DeclaredOp):
                 raise self._too_many(len(positional))
         for name, value in named.items():
             at = self.param_index.get(name, -1)
-            if at < 0:
+            if at < 0 or params[at].internal:
                 raise self.unknown_parameter(name)
             if bound[at] is not MISSING:
                 raise ArityError(f"{self.name} got {name!r} twice", name)
@@ -295,7 +324,7 @@ class Declaration(DeclaredOp):
 
     def unknown_parameter(self, name: str) -> ArityError:
         """The error for a keyword that the operator does not have."""
-        close = did_you_mean(name, [p.name for p in self.params])
+        close = did_you_mean(name, [p.name for p in self.params if not p.internal])
         hint = f"did you mean {close!r}?" if close else f"signature: {self.spelling()}"
         return ArityError(f"{self.name} has no parameter {name!r}", name, hint)
 
@@ -304,6 +333,8 @@ class Declaration(DeclaredOp):
         shown: list[str] = []
         star = False
         for p in self.params:
+            if p.internal:
+                continue
             if p.keyword_only and not star:
                 shown.append("*")
                 star = True
@@ -350,6 +381,12 @@ class Declaration(DeclaredOp):
                 self._keyword(param, value, kwargs)
                 continue
             if value is None and (param.default is None or param.same_as is not None):
+                if not param.nullable:
+                    raise OperandTypeError(
+                        f"{self.name} takes a {param.kind.value} as {param.name!r}, not None",
+                        len(args),
+                        hint=f"leave {param.name!r} out",
+                    )
                 value = MISSING
             if value is MISSING:
                 if param.same_as is not None:
@@ -410,6 +447,8 @@ class Declaration(DeclaredOp):
         if isinstance(param.stamp, str) and param.stamp not in self.keyword_params and type(expr.type) is ScalarType:
             names = [p.name for p in self.operand_params]
             expr = stamp_scalar(self, expr, args[names.index(param.stamp)], at, param.stamp_as)
+        if param.cast is not None:
+            expr = converted(expr, param.cast)
         return expr
 
     # -- construction: from IR operands to a typed call ----------------------------------------------------------------
@@ -454,7 +493,7 @@ class Declaration(DeclaredOp):
             if self.max_operands != self.min_operands:
                 wanted += f" to {self.max_operands}"
             raise ArityError(f"{self.name} takes {wanted} operands, got {given}", hint=f"signature: {self.spelling()}")
-        for at, (param, arg) in enumerate(zip(self.operand_params, args, strict=False)):
+        for at, (param, arg) in enumerate(zip(self.params_of(given), args, strict=False)):
             check_operand_kind(self, param, arg, at)
             wanted = None if param.stamp is None else self.stamped_dtype(param, kwargs)
             if wanted is not None and getattr(arg.type, "dtype", None) is not wanted:
@@ -538,6 +577,12 @@ def op(
     result_forms: Callable[[Type], Sequence[Type]] | None = None,
     category: str = "",
     static_value: Callable[[Sequence[Expr]], Expr | None] | None = None,
+    remote: str | None = None,
+    posts: str | None = None,
+    waits: str | None = None,
+    collective: bool = False,
+    implied_forms: Mapping[str, Mapping[str, AttrValue]] = EMPTY,  # type: ignore[assignment]
+    kind: Callable[..., Declaration] = Declaration,
 ) -> Declaration:
     """Declare an operator.
 
@@ -573,8 +618,18 @@ def op(
         write_channel: the engine that does the writing.
         static_value: the value of a call where the types of its operands state it, else None; orchestration code takes that value.
         result_forms: types that a pass may give the result instead of the deduced one.
+        remote: the operand that lies on the rank that the operand ``peer`` says. The meaning is that of the same operation at home: it gets
+            the other rank's array in the place of this operand, and no ``peer``.
+        posts: the operand whose signal cell it posts to.
+        waits: the operand whose signal cell it waits for; the meaning says whether the wait is over.
+        collective: every rank of the domain takes part. The meaning is applied once: it gets a list over the ranks for each operand, writes
+            in place and returns nothing; each rank's result is its own ``alias`` operand.
+        implied_forms: spellings under which these keywords need not be written, and the keywords.
+        kind: what makes the declaration, for operators whose operands come in several arrangements.
+
+    A meaning that has a parameter ``world`` gets the rank's door to the other ranks.
     """
-    declaration = Declaration(
+    declaration = kind(
         name,
         params=params,
         result=result,
@@ -605,6 +660,11 @@ def op(
         result_forms=result_forms,
         category=category,
         static_value=static_value,
+        remote=remote,
+        posts=posts,
+        waits=waits,
+        collective=collective,
+        implied_forms=implied_forms,
     )
     register_op(declaration)
     return declaration
@@ -613,4 +673,4 @@ def op(
 def default_facts() -> dict[str, Any]:
     """What :func:`op` takes for the facts that are left out, for subclasses of :class:`Declaration` that are no registry entries."""
     parameters = inspect.signature(op).parameters.values()
-    return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
+    return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty and p.name != "kind"}

@@ -21,6 +21,7 @@ class Forms(Unified):
 
     def __init__(self, leaf: str, operators: Sequence[Declaration]) -> None:
         self.leaf = leaf
+        self.shown = f"pl.{leaf}"
         self.operators = tuple(operators)
         self.choices: Mapping[str, Declaration] = {d.name: d for d in operators}
         self.params = tuple(_merged(self.operators))
@@ -52,7 +53,7 @@ class Forms(Unified):
         found = [d for d in self.operators if d.namespace not in FORMS or isinstance(first, FORMS[d.namespace][0])]
         if not found:
             names = " or ".join(dict.fromkeys(FORMS[d.namespace][1] for d in self.operators))
-            raise OperandTypeError(f"pl.{self.leaf} takes a {names} as {self.params[0].name!r}, got {describe_type(first)}", 0)
+            raise OperandTypeError(f"{self.shown} takes a {names} as {self.params[0].name!r}, got {describe_type(first)}", 0)
         return found
 
     def resolve(self, positional: Sequence[Any], named: Mapping[str, Any], span: Span = UNKNOWN) -> tuple[Declaration, list[Any]]:
@@ -80,7 +81,7 @@ class Forms(Unified):
         if unknown:
             raise candidates[0].unknown_parameter(unknown[0])
         raise ArityError(
-            f"pl.{self.leaf} has no form with these parameters",
+            f"{self.shown} has no form with these parameters",
             hint="it is one of " + "; ".join(d.spelling() for d in candidates),
         )
 

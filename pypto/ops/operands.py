@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pypto.ir.dtypes import DataType
-from pypto.ir.expr import ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, Var, index_const
+from pypto.ir.expr import Cast, ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, Var, index_const
 from pypto.ir.op import DeclaredOp, declared_ops, get_op
 from pypto.ir.span import UNKNOWN, Span
 from pypto.ir.types import (
@@ -104,6 +104,14 @@ def stamp_constant(scalar: Expr, dtype: DataType) -> Expr:
         if dtype.is_int() and scalar.value.is_integer():
             return ConstInt(int(scalar.value), dtype, scalar.span)
     return scalar
+
+
+def converted(scalar: Expr, dtype: DataType) -> Expr:
+    """An integer scalar that is no constant as one of ``dtype``; any other expression as it is."""
+    type_ = scalar.type
+    if isinstance(scalar, ConstInt) or not isinstance(type_, ScalarType) or type_.dtype is dtype or not type_.dtype.is_int():
+        return scalar
+    return Cast(scalar, dtype, scalar.span)
 
 
 _KIND_TYPES: dict[Kind, tuple[type[Type], ...]] = {

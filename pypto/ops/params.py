@@ -77,7 +77,10 @@ class Param:
     name the parameter has in the bare spelling (``pl.read``) when that differs. ``by_keyword`` prints an operand as ``name=value``;
     ``keyword_only`` refuses it positionally. ``placeholder`` puts an empty tuple in the place of an omitted operand when a later one
     is given. ``literal`` asks for a compile-time number. ``single`` takes one integer for a list of one. ``shown_as_number`` prints a
-    member of an enumeration that is stored as a number as that number, not by its name.
+    member of an enumeration that is stored as a number as that number, not by its name. ``internal`` is for passes: people cannot write
+    it. A scalar operand of another integer type that is no constant is converted to ``cast``. An optional operand that is not
+    ``nullable`` may be left out but not be given as None. The text of a keyword ``from_target`` is the name of the variable that the call
+    is assigned to; it is printed only where that differs.
     """
 
     name: str
@@ -95,6 +98,10 @@ class Param:
     literal: bool = False
     single: bool = False
     shown_as_number: bool = False
+    internal: bool = False
+    cast: DataType | None = None
+    nullable: bool = True
+    from_target: bool = False
     doc: str = ""
 
     @property

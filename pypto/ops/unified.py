@@ -46,10 +46,11 @@ class UnifiedParam:
 class Unified:
     """What ``pl.<leaf>`` means: the operators it may stand for, by form (``tensor``, ``tile``, ``scalar``)."""
 
-    __slots__ = ("_at", "_layout", "_restatable", "_uniform", "choices", "leaf", "params")
+    __slots__ = ("_at", "_layout", "_restatable", "_uniform", "choices", "leaf", "params", "shown")
 
-    def __init__(self, leaf: str, choices: Mapping[str, Declaration]) -> None:
+    def __init__(self, leaf: str, choices: Mapping[str, Declaration], prefix: str = "pl") -> None:
         self.leaf = leaf
+        self.shown = f"{prefix}.{leaf}"
         self.choices = choices
         self.params: tuple[UnifiedParam, ...] = tuple(_merge(choices))
         self._uniform = all(len(p.places) == len(choices) for p in self.params)
@@ -84,7 +85,7 @@ class Unified:
 
     def spelling(self) -> str:
         """Name and signature as one line of text."""
-        return f"pl.{self.leaf}{self.signature}"
+        return f"{self.shown}{self.signature}"
 
     def select(self, first_operand_type: Type) -> Declaration:
         """The operator meant when the first operand has this type.
@@ -99,7 +100,7 @@ class Unified:
         wanted = f"{', '.join(names[:-1])} or {names[-1]}"
         hint = "use Python operators on scalars" if isinstance(first_operand_type, ScalarType) else None
         raise OperandTypeError(
-            f"pl.{self.leaf} takes a {wanted} as {self.params[0].name!r}, got {describe_type(first_operand_type)}", 0, hint
+            f"{self.shown} takes a {wanted} as {self.params[0].name!r}, got {describe_type(first_operand_type)}", 0, hint
         )
 
     def resolve(self, positional: Sequence[Any], named: Mapping[str, Any], span: Span = UNKNOWN) -> tuple[Declaration, list[Any]]:
@@ -112,12 +113,10 @@ class Unified:
         """
         given = self._bind(positional, named)
         if given[0] is MISSING:
-            raise ArityError(
-                f"pl.{self.leaf} needs {self.params[0].name!r}", self.params[0].name, f"signature: {self.spelling()}"
-            )
+            raise ArityError(f"{self.shown} needs {self.params[0].name!r}", self.params[0].name, f"signature: {self.spelling()}")
         first = given[0] if isinstance(given[0], Expr) else to_operand(given[0], span)
         if first is None:
-            raise OperandTypeError(f"pl.{self.leaf} takes a Tensor or Tile as {self.params[0].name!r}, got {given[0]!r}", 0)
+            raise OperandTypeError(f"{self.shown} takes a Tensor or Tile as {self.params[0].name!r}, got {given[0]!r}", 0)
         chosen = self.select(first.type)
         form = next(f for f, d in self.choices.items() if d is chosen)
         if not self._uniform:
@@ -127,7 +126,7 @@ class Unified:
                         continue
                     what = FORMS[form][1]
                     raise InvalidTypeError(
-                        f"pl.{self.leaf} on a {what} takes no {param.name!r}", hint=f"signature: {chosen.spelling()}"
+                        f"{self.shown} on a {what} takes no {param.name!r}", hint=f"signature: {chosen.spelling()}"
                     )
         return chosen, [MISSING if at < 0 else given[at] for at in self._layout[form]]
 
@@ -150,7 +149,7 @@ class Unified:
             if form not in param.places and isinstance(value, DataType) and value is not has:
                 found = has.name if isinstance(has, DataType) else "none"
                 raise InvalidTypeError(
-                    f"pl.{self.leaf} on a {FORMS[form][1]} gives {found}, so {param.name!r} cannot be {value.name}"
+                    f"{self.shown} on a {FORMS[form][1]} gives {found}, so {param.name!r} cannot be {value.name}"
                 )
 
     def _bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
@@ -158,7 +157,7 @@ class Unified:
         most = sum(not p.keyword_only for p in params)
         if len(positional) > most:
             raise ArityError(
-                f"pl.{self.leaf} takes at most {most} positional arguments, got {len(positional)}",
+                f"{self.shown} takes at most {most} positional arguments, got {len(positional)}",
                 hint=f"signature: {self.spelling()}",
             )
         given: list[Any] = [*positional, *([MISSING] * (len(params) - len(positional)))]
@@ -167,9 +166,9 @@ class Unified:
             if at < 0:
                 close = did_you_mean(name, [*self._at])
                 hint = f"did you mean {close!r}?" if close else f"signature: {self.spelling()}"
-                raise ArityError(f"pl.{self.leaf} has no parameter {name!r}", name, hint)
+                raise ArityError(f"{self.shown} has no parameter {name!r}", name, hint)
             if given[at] is not MISSING:
-                raise ArityError(f"pl.{self.leaf} got {name!r} twice", name)
+                raise ArityError(f"{self.shown} got {name!r} twice", name)
             given[at] = value
         return given
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pypto.ir.op import declared_ops, registry_version
 from pypto.ops.declare import Declaration
 from pypto.ops.forms import Forms
+from pypto.ops.implied import ImpliedForm
 from pypto.ops.scalars import SCALAR_FORMS, ScalarForm
 from pypto.ops.unified import Unified, UnifiedParam
 
@@ -64,12 +65,19 @@ def bare_names(declaration: Declaration) -> list[str]:
     return [s for s in declaration.spellings if "." not in s] or [written(declaration.leaf)]
 
 
+def _short_prefix(declaration: Declaration) -> str:
+    """What stands before the bare names of an operator: nothing after ``pl.``, ``pld.`` for those of the distributed part."""
+    return "pld." if declaration.namespace.startswith("pld.") else ""
+
+
 def written(name: str) -> str:
     """A name as Python source can spell it: keywords gain an underscore."""
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def _is_internal(entry: Entry) -> bool:
+    if isinstance(entry, ImpliedForm):
+        return True
     return isinstance(entry, Declaration) and entry.internal_only and not isinstance(entry, ScalarForm)
 
 
@@ -84,11 +92,14 @@ def _make() -> None:
             continue
         for path in paths_of(declaration):
             dotted.setdefault(path, []).append(declaration)
+        for spelling, keywords in declaration.implied_forms.items():
+            made[f"{declaration.namespace}.{spelling}"] = ImpliedForm(declaration, spelling, keywords)
+        prefix, form = _short_prefix(declaration), declaration.namespace.rpartition(".")[2]
         for name in bare_names(declaration):
-            taken = bare.setdefault(name, {})
-            if declaration.namespace in taken:
-                shared.setdefault(name, [*taken.values()]).append(declaration)
-            taken.setdefault(declaration.namespace, declaration)
+            taken = bare.setdefault(prefix + name, {})
+            if form in taken:
+                shared.setdefault(prefix + name, [*taken.values()]).append(declaration)
+            taken.setdefault(form, declaration)
     for path, operators in dotted.items():
         made[path] = operators[0] if len(operators) == 1 else Forms(path, operators)
     for form in SCALAR_FORMS:
@@ -98,7 +109,8 @@ def _make() -> None:
             else:
                 bare.setdefault(path, {})["scalar"] = form
     for name, choices in bare.items():
-        made[name] = next(iter(choices.values())) if len(choices) == 1 else Unified(name, choices)
+        head, _, leaf = name.rpartition(".")
+        made[name] = next(iter(choices.values())) if len(choices) == 1 else Unified(leaf, choices, head or "pl")
     for name, operators in shared.items():
         made[name] = Forms(name, operators)
     _entries, _made_at = made, registry_version()

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import pypto.ops
 from pypto.ir.function import Program
-from pypto.parser import control, functions, scopes, special, statements, subscripts
+from pypto.parser import allocations, control, functions, scopes, special, statements, subscripts
 from pypto.parser.dynamic import DynVar
 from pypto.parser.errors import (
     InvalidOperationError,

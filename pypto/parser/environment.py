@@ -39,12 +39,13 @@ class Signature:
 class ProgramContext:
     """What the functions of one program share: each other, and the functions from outside that they call."""
 
-    __slots__ = ("externals", "methods", "name")
+    __slots__ = ("allocations", "externals", "methods", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.methods: dict[str, Signature] = {}
         self.externals: dict[str, Function] = {}
+        self.allocations: dict[str, Any] = {}
 
 
 class Environment:

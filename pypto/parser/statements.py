@@ -38,6 +38,7 @@ def read_assign(reader: Reader, node: ast.Assign) -> None:
         read_yield(reader, node, _target_names(reader, target), None, cast("ast.Call", value_node))
         return
     if type(target) is ast.Name:
+        reader.assigned = value_node, target.id
         value = reader.expression(value_node)
         _assign(reader, target, value, node)
     elif type(target) is ast.Tuple or type(target) is ast.List:
@@ -72,6 +73,7 @@ def read_annotated_assign(reader: Reader, node: ast.AnnAssign) -> None:
         read_yield(reader, node, [target], node.annotation, cast("ast.Call", value_node))
         return
     wanted = assignment_annotation(reader, node.annotation)
+    reader.assigned = value_node, target.id
     value = reader.expression(value_node)
     if wanted is not None and wanted.type is not value.type:
         value = conform(reader, value, wanted, value_node, node)

@@ -19,7 +19,7 @@ from pypto.ir.enums import CastMode
 from pypto.ir.expr import Call, ConstBool, ConstFloat, ConstInt, Expr, IterArg, Submit, Var
 from pypto.ir.op import Op, find_op
 from pypto.ir.types import ScalarType, Type
-from pypto.ops.declare import MISSING, Declaration, Kind, Param, public_name
+from pypto.ops.declare import MISSING, Declaration, Kind, Param, converted, public_name
 from pypto.printer.pieces import quoted
 from pypto.printer.scalars import float_text, signed
 
@@ -81,6 +81,8 @@ class Calls:
     def __init__(self, session: Session) -> None:
         self.session = session
         self._spellings: dict[str, Spelling] = {}
+        self.target: str | None = None
+        """The name that the value being written is assigned to."""
 
     def spelling(self, name: str) -> Spelling:
         """How the operator of that name is written."""
@@ -185,7 +187,11 @@ class Calls:
         if declaration is not None and not binds_back(declaration, call):
             self.session.plain.call(call, out)
             return
-        out += (spelling.head, "(")
+        head = spelling.head
+        if declaration is not None and declaration.implied_forms:
+            head, kwargs = self._implied(spelling, declaration, kwargs)
+            call = call if kwargs is call.kwargs else call.replace(kwargs=kwargs)
+        out += (head, "(")
         if declaration is None:
             self.session.expressions.items(call.args, out)
             named = _Named(out, bool(call.args))
@@ -196,6 +202,16 @@ class Calls:
         if call.attrs:
             self.session.values.mapping(call.attrs, named.add("attrs"))
         out.append(")")
+
+    def _implied(
+        self, spelling: Spelling, declaration: Declaration, kwargs: Mapping[str, AttrValue]
+    ) -> tuple[str, Mapping[str, AttrValue]]:
+        """The spelling that implies keywords of the call, and the keywords left to write."""
+        for leaf, implied in declaration.implied_forms.items():
+            if all(key in kwargs and kwargs[key] == value for key, value in implied.items()):
+                head = f"{spelling.head.rpartition('.')[0]}.{leaf}"
+                return head, {key: value for key, value in kwargs.items() if key not in implied}
+        return spelling.head, kwargs
 
     def _declared(self, spelling: Spelling, call: Call, out: Pieces) -> _Named:
         args = call.args
@@ -212,6 +228,8 @@ class Calls:
                     self._operand(spelling, param, args[at], call.kwargs, named.add(param.name))
                     at += 1
             elif param.name in call.kwargs:
+                if param.from_target and call.kwargs[param.name] == self.target:
+                    continue
                 self._keyword(param, call.kwargs[param.name], named.add(param.name))
         for key, value in call.kwargs.items():
             if spelling.declaration is not None and key not in spelling.declaration.keyword_params:
@@ -294,17 +312,20 @@ def binds_back(declaration: Declaration, call: Call) -> bool:
                 return False
         elif not param.stored and param.default is not MISSING and _is_default(param, value):
             return False
-    operands = declaration.operand_params
-    if len(args) > len(operands):
+    if not declaration.min_operands <= len(args) <= declaration.max_operands:
         return False
-    for param in operands[len(args) :]:
-        if param.default is MISSING or param.default is not None:
-            return False
+    operands = declaration.params_of(len(args))
+    if len(operands) < len(declaration.operand_params):
+        for param in declaration.operand_params:
+            if param not in operands and param.default is not None:
+                return False
     for at, arg in enumerate(args):
         param = operands[at]
         if not isinstance(arg.type, ScalarType):
             continue
         if param.kind is Kind.SHAPED_OR_SCALAR and declaration.scalar_variant:
+            return False
+        if param.cast is not None and converted(arg, param.cast) is not arg:
             return False
         if param.stamp is not None and not _stays(declaration, param, arg, call):
             return False

@@ -132,7 +132,8 @@ class Statements:
         session = self.session
         var, value = stmt.var, stmt.value
         type_ = var.type
-        out: Pieces = [session.names[var]]
+        name = session.names[var]
+        out: Pieces = [name]
         given: Type | None = None
         if not session.concise or not self._is_inferred(type_, value):
             given = type_
@@ -141,7 +142,9 @@ class Statements:
             out.append(SOFT_CLOSE)
         out += (" = ", SOFT_OPEN)
         if type(value) is Call:
+            session.calls.target = name
             session.calls.call(value, out, given)
+            session.calls.target = None
         else:
             session.expressions.emit(value, out)
         out.append(SOFT_CLOSE)
