@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pypto.language as pl
+import pypto.language.distributed as pld
 from pypto.ir import enums
 from pypto.ir.dtypes import DTYPES
 from pypto.ir.enums import TensorLayout
@@ -43,6 +44,7 @@ def generated() -> dict[Path, str]:
         ROOT / "docs" / "reference" / "passes.md": passes_page(),
         LANGUAGE_PAGE: with_section(LANGUAGE_PAGE.read_text(encoding="utf-8"), "spellings", spellings_table()),
         ROOT / "pypto" / "language" / "__init__.pyi": language_stub(),
+        ROOT / "pypto" / "language" / "distributed" / "__init__.pyi": distributed_stub(),
     }
 
 
@@ -89,6 +91,11 @@ def _short_spellings() -> Iterator[tuple[str, str]]:
         choices = entry.choices.values() if isinstance(entry, Unified) else [entry]
         meant = ["the scalar expression" if c.name in scalar else f"`{public_name(c)}`" for c in choices]
         yield f"`pl.{name}`", ", ".join(meant)
+    for name in names("pld"):
+        entry = lookup(f"pld.{name}")
+        assert entry is not None
+        choices = entry.choices.values() if isinstance(entry, Unified) else [entry]
+        yield f"`pld.{name}`", ", ".join(f"`{public_name(c)}`" for c in choices)
 
 
 def passes_page() -> str:
@@ -172,24 +179,43 @@ def language_stub() -> str:
             lines += _function(name, ["*args: Any", "**kwargs: Any"], "Any", doc)
     for name in names(""):
         lines += _operator(name, name)
-    for namespace in _namespaces():
-        lines += [f"class _{namespace}:"]
-        for name in names(namespace):
-            lines += ["    @staticmethod", *_operator(f"{namespace}.{name}", name, "    ")]
-        if lines[-1]:
-            lines += ["    ...", ""]
-        lines += [f"{namespace}: type[_{namespace}]", ""]
+    for namespace in _namespaces(pl):
+        lines += _class_of(namespace, namespace)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _public(module: ModuleType, wanted: Callable[[object], bool]) -> list[str]:
+def distributed_stub() -> str:
+    """The stub of ``pypto.language.distributed``."""
+    lines = ["# Written by tools/generate.py from the declarations; do not edit.", "from typing import Any", ""]
+    for module in (enums, annotations):
+        lines += [f"from {module.__name__} import {name} as {name}" for name in _public(module, inspect.isclass, pld)]
+    lines += ["", "CommCtxType = CommCtx", ""]
+    lines += _function("comm_domain", ["*args: Any", "**kwargs: Any"], "Any", pld.comm_domain.__doc__ or "")
+    for name in names("pld"):
+        lines += _operator(f"pld.{name}", name)
+    for namespace in _namespaces(pld):
+        lines += _class_of(namespace, f"pld.{namespace}")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _class_of(namespace: str, path: str) -> list[str]:
+    """A class with the operators of a namespace as static methods, and the name that stands for it."""
+    lines = [f"class _{namespace}:"]
+    for name in names(path):
+        lines += ["    @staticmethod", *_operator(f"{path}.{name}", name, "    ")]
+    if lines[-1]:
+        lines += ["    ...", ""]
+    return [*lines, f"{namespace}: type[_{namespace}]", ""]
+
+
+def _public(module: ModuleType, wanted: Callable[[object], bool], face: ModuleType = pl) -> list[str]:
     """Names of the language that a module defines."""
-    own = {n: v for n, v in vars(module).items() if vars(pl).get(n) is v and getattr(v, "__module__", "") == module.__name__}
+    own = {n: v for n, v in vars(module).items() if vars(face).get(n) is v and getattr(v, "__module__", "") == module.__name__}
     return sorted(name for name, value in own.items() if wanted(value))
 
 
-def _namespaces() -> list[str]:
-    return sorted(name for name, value in vars(pl).items() if isinstance(value, Namespace))
+def _namespaces(face: ModuleType) -> list[str]:
+    return sorted(name for name, value in vars(face).items() if isinstance(value, Namespace))
 
 
 def _values() -> list[str]:

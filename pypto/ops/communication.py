@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from math import prod
 from typing import Any, Protocol
 
 from pypto.diagnostics import InvalidValueError
+from pypto.ir import scalar
+from pypto.ir.attrs import AttrValue
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import NotifyOp, WaitCmp
-from pypto.ir.expr import Expr
+from pypto.ir.expr import ConstInt, Expr, MakeTuple
+from pypto.ir.span import UNKNOWN, Span
 from pypto.ir.types import (
     CommCtxType,
     DistributedTensorType,
@@ -18,8 +23,19 @@ from pypto.ir.types import (
     Type,
     UnknownType,
 )
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, describe_type, op
-from pypto.ops.region import Array, Keywords, constant, element, entries, need_count, need_positive
+from pypto.ops.declare import (
+    MISSING,
+    ArityError,
+    Declaration,
+    Kind,
+    Lanes,
+    OperandError,
+    Param,
+    describe_type,
+    op,
+    to_operand,
+)
+from pypto.ops.region import Array, Keywords, constant, constants, element, entries, need_count, need_positive
 
 
 class Context(Protocol):
@@ -85,6 +101,47 @@ def _allocation_type(declaration: Declaration, args: Sequence[Expr], kwargs: Key
     return PtrType()
 
 
+class Allocation(Declaration):
+    """The declaration of an allocation: its size may also be given as a shape and an element type."""
+
+    def collect(self, bound: Sequence[Any], span: Span = UNKNOWN) -> tuple[list[Expr], dict[str, AttrValue]]:
+        """The number of bytes, and the name; raises what :meth:`Declaration.collect` raises."""
+        values = dict(zip([p.name for p in self.params], bound, strict=True))
+        dtype = values["dtype"]
+        size = to_operand(values["size"], span)
+        if isinstance(size, MakeTuple):
+            if dtype is MISSING or dtype is None:
+                raise ArityError(f"{self.name} needs 'dtype' with a shape", "size", hint="dtype=pl.FP32")
+            assert isinstance(dtype, DataType)
+            values["size"] = self._bytes(size, dtype, span)
+        elif dtype is not MISSING and dtype is not None:
+            name = getattr(dtype, "name", dtype)
+            raise ArityError(
+                f"{self.name} takes 'dtype' with a shape only", "dtype", hint=f"[...], dtype=pl.{name}; or bytes without dtype"
+            )
+        values["dtype"] = MISSING
+        return super().collect([*values.values()], span)
+
+    def _bytes(self, shape: MakeTuple, dtype: DataType, span: Span) -> Expr:
+        if not shape.elements:
+            raise OperandError(f"{self.name} takes no empty shape", 0)
+        for dim in shape.elements:
+            value = constant(dim)
+            if value is not None and value <= 0:
+                raise OperandError(f"{self.name} takes positive extents, got {value}", 0)
+            if not isinstance(dim.type, ScalarType) or not dim.type.dtype.is_int():
+                raise OperandError(f"{self.name} takes integers as extents, got {describe_type(dim.type)}", 0)
+        sizes = constants(shape.elements)
+        if None not in sizes:
+            return ConstInt(prod([s or 0 for s in sizes]) * dtype.get_byte(), DataType.INT64)
+        wide = [ConstInt(s, DataType.INT64) if s is not None else _int64(d) for s, d in zip(sizes, shape.elements, strict=True)]
+        return reduce(lambda a, b: scalar.mul(a, b, span), [*wide, ConstInt(dtype.get_byte(), DataType.INT64)])
+
+
+def _int64(dim: Expr) -> Expr:
+    return dim if dim.type is ScalarType(DataType.INT64) else scalar.cast(dim, DataType.INT64, dim.span)
+
+
 def allocate(size: int, name: str, world: World) -> Any:
     """Room on every rank."""
     return world.allocate(int(size), name)
@@ -93,7 +150,8 @@ def allocate(size: int, name: str, world: World) -> Any:
 op(
     "pld.tensor.alloc_window_buffer",
     params=[
-        Param("size", Kind.SCALAR, doc="Bytes on each rank; or a shape, with ``dtype``."),
+        Param("size", Kind.SCALAR, doc="Bytes on each rank; or extents, with ``dtype``."),
+        Param("dtype", Kind.DTYPE, None, keyword_only=True, doc="The element type, when ``size`` is a list of extents."),
         Param(
             "name",
             Kind.STR,
@@ -104,6 +162,7 @@ op(
             doc="The name of the variable it is assigned to.",
         ),
     ],
+    kind=Allocation,
     result=_allocation_type,
     meaning=allocate,
     lanes=Lanes.NONE,

@@ -6,20 +6,19 @@ import ast
 from typing import Any
 
 from pypto.diagnostics import Error
-from pypto.ir import scalar
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import Level
-from pypto.ir.expr import ConstInt, Expr, MakeTuple
-from pypto.ir.op import create_op_call
-from pypto.ir.types import ScalarType
-from pypto.ops.declare import Declaration
+from pypto.ir.expr import Expr
+from pypto.ir.op import get_op
+from pypto.ops.declare import MISSING, Declaration
 from pypto.ops.vocabulary import lookup
-from pypto.parser.calls import special
+from pypto.parser.calls import argument, special
 from pypto.parser.errors import InvalidOperationError, ParserSyntaxError, ParserTypeError
 from pypto.parser.folding import static
 from pypto.parser.reader import Reader
 
 _ON_DEVICE = ("incore scope", "spmd scope")
+_ENTRY: Any = get_op("pld.tensor.alloc_window_buffer")
 
 
 def _need_host(reader: Reader, node: ast.Call, what: str) -> None:
@@ -52,11 +51,11 @@ def read_allocation(reader: Reader, node: ast.Call) -> Expr:
             ParserSyntaxError, f"a window buffer {name!r} exists already in this program", node, hint="give it another name"
         )
     known[name] = node
-    size = _size(reader, node, size_node, dtype, what)
+    size: Any = argument(reader, _ENTRY.params[0], size_node)
     try:
-        return create_op_call("pld.tensor.alloc_window_buffer", [size], {"name": name}, reader.source.span(node))
+        return _ENTRY.build([size, MISSING if dtype is None else dtype, name], reader.source.span(node))
     except Error as error:
-        raise reader.from_error(InvalidOperationError, error, size_node) from error
+        raise reader.from_error(ParserSyntaxError, error, size_node) from error
 
 
 def _declared(reader: Reader) -> dict[str, Any]:
@@ -96,44 +95,6 @@ def _arguments(reader: Reader, node: ast.Call, what: str) -> tuple[Any, DataType
             hint=f"{what}(bytes) or {what}([2, 128], dtype=pl.FP32)",
         )
     return size_node, dtype
-
-
-def _size(reader: Reader, node: ast.Call, size_node: Any, dtype: DataType | None, what: str) -> Expr:
-    """The number of bytes: as written, or the product of the extents and the size of an element."""
-    size = reader.expression(size_node)
-    if not isinstance(size, MakeTuple):
-        if dtype is not None:
-            raise reader.failure(
-                ParserSyntaxError,
-                f"{what} takes dtype= with a shape only",
-                size_node,
-                hint=f"{what}([...], dtype=pl.{dtype.name}), or the number of bytes without dtype",
-            )
-        return size
-    if dtype is None:
-        raise reader.failure(ParserSyntaxError, f"{what} needs dtype= with a shape", size_node, hint="dtype=pl.FP32")
-    if not size.elements:
-        raise reader.failure(ParserSyntaxError, f"{what} takes no empty shape", size_node)
-    count = 1
-    chain: Expr | None = None
-    for at, dim in enumerate(size.elements):
-        if isinstance(dim, ConstInt):
-            if dim.value <= 0:
-                raise reader.failure(ParserSyntaxError, f"{what} takes positive extents, got {dim.value}", size_node.elts[at])
-            count *= dim.value
-        elif not isinstance(dim.type, ScalarType) or not dim.type.dtype.is_int():
-            raise reader.failure(ParserSyntaxError, f"{what} takes integers as extents", size_node.elts[at])
-        wide = ConstInt(dim.value, DataType.INT64) if isinstance(dim, ConstInt) else _int64(dim)
-        chain = wide if chain is None else scalar.mul(chain, wide, reader.source.span(node))
-    if all(isinstance(d, ConstInt) for d in size.elements):
-        return ConstInt(count * dtype.get_byte(), DataType.INT64)
-    return scalar.mul(chain, ConstInt(dtype.get_byte(), DataType.INT64), reader.source.span(node))
-
-
-def _int64(dim: Expr) -> Expr:
-    type_ = dim.type
-    assert isinstance(type_, ScalarType)
-    return dim if type_.dtype is DataType.INT64 else scalar.cast(dim, DataType.INT64, dim.span)
 
 
 @special("pld.world_size", "pld.system.world_size")

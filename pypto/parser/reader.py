@@ -65,8 +65,8 @@ class Reader:
     ``names`` maps each visible name to an expression (nearly always a variable) or to an :class:`Unreadable`; ``out`` collects the
     statements of the innermost block; ``loops`` the kinds of the loops around, innermost last. ``twins`` are variables of the other
     branch of the ``if`` being read, taken up again when this branch assigns the same name; ``home`` the block in which each variable
-    was first assigned. ``assigned`` is the value that the statement at hand assigns, with the name. ``comments`` holds the comments that no statement has taken yet, ``until`` the line on which the code after the
-    statement at hand begins.
+    was first assigned. ``assigned`` is the value that the statement at hand assigns, with the name. ``comments`` holds the comments that
+    no statement has taken yet, ``until`` the line on which the code after the statement at hand begins.
     """
 
     __slots__ = (
