@@ -17,8 +17,8 @@ from pypto.ir.dtypes import DataType
 from pypto.ir.enums import ReduceOp
 from pypto.ir.expr import Expr
 from pypto.ir.types import TensorType, TileType, Type
-from pypto.ops.communication import need_signal
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, describe_type, op
+from pypto.ops.communication import need_signal, rows_of
+from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, RankCount, describe_type, op
 from pypto.ops.region import Array, Keywords, constant, same, text_of
 
 
@@ -325,6 +325,34 @@ def all_to_all_v(
             recv_counts[receiver][sender, 0] = min(int(send_counts[sender].reshape(-1)[receiver]), most)
 
 
+# -- ranks -----------------------------------------------------------------------------------------------------------------------
+
+
+def _allreduce_ranks(args: Sequence[Expr], kwargs: Keywords) -> RankCount:
+    if len(args) < 2:
+        return RankCount()
+    if kwargs.get("mode") != "ring":
+        return rows_of(1)(args, kwargs)
+    shape: Any = getattr(args[1].type, "shape", ())
+    columns = constant(shape[1]) if len(shape) == 2 else None
+    return RankCount(2) if columns is None else RankCount(columns, columns)
+
+
+def _broadcast_ranks(args: Sequence[Expr], kwargs: Keywords) -> RankCount:
+    root = kwargs.get("root", 0)
+    return rows_of(1)(args, kwargs).both(RankCount(root + 1 if isinstance(root, int) else 1))
+
+
+def _exactly(at: int) -> Any:
+    """As many ranks as the operand at ``at`` has rows."""
+
+    def rule(args: Sequence[Expr], kwargs: Keywords) -> RankCount:
+        rows = constant(getattr(args[at].type, "shape", [args[at]])[0])
+        return RankCount() if rows is None else RankCount(rows, rows)
+
+    return rule
+
+
 # -- declarations ----------------------------------------------------------------------------------------------------------------
 
 _TARGET = Param("target", Kind.DISTRIBUTED, doc="The window that holds the data, and the result.")
@@ -351,6 +379,7 @@ def _collective(leaf: str, params: Sequence[Param], rule: Any, meaning: Any, ali
         alias=alias,
         composite=True,
         collective=True,
+        signals=["signal"],
         doc=doc,
         **facts,
     )
@@ -370,6 +399,7 @@ _collective(
     "target",
     "Every rank's tensor becomes the reduction of all ranks' tensors.",
     valid_only=["target"],
+    ranks=_allreduce_ranks,
     reads_writes=["target", "signal"],
 )
 _collective(
@@ -379,6 +409,7 @@ _collective(
     barrier,
     "signal",
     "Wait until every rank has come here; gives the signal.",
+    ranks=rows_of(0),
     reads_writes=["signal"],
 )
 _collective(
@@ -388,6 +419,7 @@ _collective(
     broadcast,
     "target",
     "Every rank's tensor becomes that of the root.",
+    ranks=_broadcast_ranks,
     reads_writes=["target", "signal"],
 )
 _collective(
@@ -397,6 +429,7 @@ _collective(
     reduce_scatter,
     "target",
     "Row r of rank r's tensor [NR, SIZE] becomes the sum of all ranks' rows r.",
+    ranks=_exactly(0),
     reads_writes=["target", "signal"],
 )
 _collective(
@@ -406,6 +439,7 @@ _collective(
     allgather,
     "target",
     "Row r of every rank's target [NR, SIZE] becomes the row of rank r.",
+    ranks=_exactly(1),
     reads_writes=["target", "signal"],
 )
 _collective(
@@ -415,6 +449,7 @@ _collective(
     all_to_all,
     "target",
     "Row s of rank r's target becomes row r of rank s's input.",
+    ranks=_exactly(1),
     reads_writes=["target", "signal"],
 )
 _collective(
@@ -430,6 +465,7 @@ _collective(
     all_to_all_v,
     "target",
     "Block s of rank r's target becomes block r of rank s's input; counts say how many rows of a block are of use.",
+    ranks=_exactly(2),
     reads_writes=["target", "signal"],
     writes=["recv_counts"],
 )

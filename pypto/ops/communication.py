@@ -31,6 +31,7 @@ from pypto.ops.declare import (
     Lanes,
     OperandError,
     Param,
+    RankCount,
     describe_type,
     op,
     to_operand,
@@ -82,10 +83,6 @@ def rank_number(declaration: Declaration, args: Sequence[Expr], at: int) -> None
 
 
 PEER = Param("peer", Kind.SCALAR, doc="The rank it lies on, counted within the communication domain.")
-
-
-def _void(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
-    return UnknownType()
 
 
 # -- windows ---------------------------------------------------------------------------------------------------------------------
@@ -239,6 +236,7 @@ op(
     result=_scalar(DataType.INT64),
     meaning=world_size,
     lanes=Lanes.NONE,
+    counts_ranks=True,
     short=True,
     doc="The number of ranks, for host orchestrators.",
 )
@@ -267,6 +265,18 @@ for _leaf, _meaning, _text in (
 
 
 # -- signals ---------------------------------------------------------------------------------------------------------------------
+
+
+def rows_of(at: int, offsets: int | None = None) -> Any:
+    """At most as many ranks as the one-column signal at ``at`` has rows; ``offsets`` that name a fixed row say nothing."""
+
+    def rule(args: Sequence[Expr], kwargs: Keywords) -> RankCount:
+        shape: Sequence[Expr] = getattr(args[at].type, "shape", ())
+        rows = constant(shape[0]) if shape and all(constant(d) == 1 for d in shape[1:]) else None
+        fixed = offsets is not None and constant(entries(args[offsets])[0]) is not None
+        return RankCount() if fixed else RankCount(1, rows)
+
+    return rule
 
 
 def _need_cell(declaration: Declaration, signal: Expr, args: Sequence[Expr], at: int) -> None:
@@ -332,6 +342,8 @@ op(
     reads_when={"target": ("op", int(NotifyOp.AtomicAdd))},
     remote="target",
     posts="target",
+    signals=["target"],
+    ranks=rows_of(0, 2),
     doc="Post to a signal cell of another rank. What this rank wrote before is visible there first.",
 )
 
@@ -381,6 +393,8 @@ for _leaf, _rule, _text in (
         meaning=is_reached,
         lanes=Lanes.ALL,
         waits="signal",
+        signals=["signal"],
+        ranks=rows_of(0, 1),
         doc=_text,
     )
 

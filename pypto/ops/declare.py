@@ -45,6 +45,7 @@ from pypto.ops.params import (
     OperandError,
     OperandTypeError,
     Param,
+    RankCount,
     ResultSpec,
 )
 
@@ -59,6 +60,7 @@ __all__ = [
     "OperandError",
     "OperandTypeError",
     "Param",
+    "RankCount",
     "ResultSpec",
     "check_operand_kind",
     "default_facts",
@@ -112,6 +114,9 @@ _OPTIONAL_FACTS: Mapping[str, Any] = {
     "posts": None,
     "waits": None,
     "collective": False,
+    "signals": (),
+    "ranks": None,
+    "counts_ranks": False,
     "implied_forms": EMPTY,
 }
 
@@ -124,6 +129,7 @@ class Declaration(DeclaredOp):
         "category",
         "collective",
         "composite",
+        "counts_ranks",
         "doc",
         "fresh",
         "hardware_only",
@@ -143,6 +149,7 @@ class Declaration(DeclaredOp):
         "posts",
         "promotes",
         "pure_types",
+        "ranks",
         "reads_when",
         "reads_writes",
         "relabels",
@@ -153,6 +160,7 @@ class Declaration(DeclaredOp):
         "scalar_variant",
         "scratch",
         "short",
+        "signals",
         "spellings",
         "static_value",
         "tile_form",
@@ -198,6 +206,9 @@ class Declaration(DeclaredOp):
         self.posts: str | None = facts.pop("posts")
         self.waits: str | None = facts.pop("waits")
         self.collective: bool = facts.pop("collective")
+        self.signals: tuple[str, ...] = tuple(facts.pop("signals"))
+        self.counts_ranks: bool = facts.pop("counts_ranks")
+        self.ranks: Callable[[Sequence[Expr], Mapping[str, AttrValue]], RankCount] | None = facts.pop("ranks")
         self.implied_forms: Mapping[str, Mapping[str, AttrValue]] = facts.pop("implied_forms")
         self.category: str = facts.pop("category") or _category(name)
         self.operand_params = tuple(p for p in self.params if p.is_operand)
@@ -213,7 +224,15 @@ class Declaration(DeclaredOp):
         names = [p.name for p in self.params]
         if len(set(names)) != len(names):
             raise InvalidValueError(f"operator {self.name!r} has two parameters of one name")
-        touched = (*self.writes, *self.reads_writes, *self.scratch, *self.indices, *self.valid_only, *self.reads_when)
+        touched = (
+            *self.signals,
+            *self.writes,
+            *self.reads_writes,
+            *self.scratch,
+            *self.indices,
+            *self.valid_only,
+            *self.reads_when,
+        )
         singles = [n for n in (self.alias, self.remote, self.posts, self.waits) if n is not None]
         for what in (*touched, *singles):
             if what not in names:
@@ -581,6 +600,9 @@ def op(
     posts: str | None = None,
     waits: str | None = None,
     collective: bool = False,
+    signals: Sequence[str] = (),
+    ranks: Callable[[Sequence[Expr], Mapping[str, AttrValue]], RankCount] | None = None,
+    counts_ranks: bool = False,
     implied_forms: Mapping[str, Mapping[str, AttrValue]] = EMPTY,  # type: ignore[assignment]
     kind: Callable[..., Declaration] = Declaration,
 ) -> Declaration:
@@ -624,6 +646,9 @@ def op(
         waits: the operand whose signal cell it waits for; the meaning says whether the wait is over.
         collective: every rank of the domain takes part. The meaning is applied once: it gets a list over the ranks for each operand, writes
             in place and returns nothing; each rank's result is its own ``alias`` operand.
+        signals: the operands that are signals: cells that ranks post to and wait for, no data.
+        ranks: how many ranks a call can run on, as far as the shapes of its operands say.
+        counts_ranks: its result is the number of ranks of the run.
         implied_forms: spellings under which these keywords need not be written, and the keywords.
         kind: what makes the declaration, for operators whose operands come in several arrangements.
 
@@ -664,6 +689,9 @@ def op(
         posts=posts,
         waits=waits,
         collective=collective,
+        signals=signals,
+        ranks=ranks,
+        counts_ranks=counts_ranks,
         implied_forms=implied_forms,
     )
     register_op(declaration)

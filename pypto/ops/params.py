@@ -139,6 +139,28 @@ class ResultSpec:
     shape: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class RankCount:
+    """How many ranks something can run on: from ``least`` to ``most`` (None: any number)."""
+
+    least: int = 1
+    most: int | None = None
+
+    def both(self, other: RankCount) -> RankCount:
+        """What suits two things."""
+        most = self.most if other.most is None else other.most if self.most is None else min(self.most, other.most)
+        return RankCount(max(self.least, other.least), most)
+
+    def allows(self, ranks: int) -> bool:
+        """True for a number of ranks that is in range."""
+        return self.least <= ranks and (self.most is None or ranks <= self.most)
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"{self.least} or more"
+        return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
+
+
 class OperandError(InvalidValueError):
     """An operand that the type rule refuses; ``operand`` is its position among the IR arguments, for the caret."""
 

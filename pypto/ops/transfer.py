@@ -361,7 +361,8 @@ def copy_region(
 
 def copy_staged(dst: Array, src: Array, stage: Array, *rest: Any, atomic: int = 0) -> Array:
     """:func:`copy_region`; stages only lend their room. A tuple among ``rest`` is an offset or extent, an array the second stage."""
-    return copy_region(dst, src, *[r for r in rest if isinstance(r, tuple)], atomic=atomic)
+    region: list[tuple[int, ...]] = [r for r in rest if isinstance(r, tuple)]
+    return copy_region(dst, src, *region, atomic=atomic)
 
 
 _REGION = [
