@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-import pypto.passes.convert_tensor_to_tile_ops.conversions as _conversions  # these three register conversions
+import pypto.passes.convert_tensor_to_tile_ops.conversions as _conversions  # these register conversions
 import pypto.passes.convert_tensor_to_tile_ops.placement as _placement
 import pypto.passes.convert_tensor_to_tile_ops.products as _products
+import pypto.passes.convert_tensor_to_tile_ops.transfers as _transfers
 from pypto.diagnostics import Error, InvalidValueError
 from pypto.ir.enums import ArgEffect, MemorySpace, ParamDirection
 from pypto.ir.expr import Call, Expr, IterArg, MakeTuple, Var, index_const
@@ -25,16 +26,16 @@ from pypto.ir.stmt import (
     WhileStmt,
     YieldStmt,
 )
-from pypto.ir.types import TensorType, TileType, Type, UnknownType
+from pypto.ir.types import DistributedTensorType, TensorType, TileType, Type, UnknownType
 from pypto.ir.visitor import IRMutator
 from pypto.ops.declare import Declaration
 from pypto.passes.convert_tensor_to_tile_ops.kinds import TileValues, WantedSpaces
-from pypto.passes.convert_tensor_to_tile_ops.storage import calls, written_operands, yielded
+from pypto.passes.convert_tensor_to_tile_ops.storage import calls, waits, written_operands, yielded
 from pypto.passes.names import name_base
 from pypto.passes.op_conversion import ConversionContext, find_conversion, load_whole
 from pypto.passes.rewrite import fold, rewrite_body, with_fields
 
-del _conversions, _placement, _products
+del _conversions, _placement, _products, _transfers
 
 
 @dataclass
@@ -85,7 +86,13 @@ class _Converter:
         self.values: dict[Var, Expr] = {}
         self.entry_loads: dict[Var, Var] = {}
         self.renaming = _Renaming(self.values)
-        self.params = {p for p in function.params if isinstance(p.type, TensorType)}
+        # windows that other ranks write to meanwhile are loaded where they are needed
+        shared = waits(function)
+        self.params = {
+            p
+            for p in function.params
+            if isinstance(p.type, TensorType) and not (shared and isinstance(p.type, DistributedTensorType))
+        }
         self.outputs: list[AddedOutput] = []
         self.out_params: list[Var] = []
         self.wanted: list[list[Type | None]] = []

@@ -9,7 +9,7 @@ from pypto.ir.expr import Call, Expr, Var
 from pypto.ir.function import Function
 from pypto.ir.node import Node, children
 from pypto.ir.stmt import AssignStmt, ForStmt, IfStmt, Stmt, WhileStmt, YieldStmt, flatten_to_stmts
-from pypto.ir.types import TensorType
+from pypto.ir.types import DistributedTensorType, TensorType
 from pypto.ir.verify.walk import held, nodes, statements
 from pypto.ops.declare import Declaration
 
@@ -33,6 +33,12 @@ def calls(body: Stmt) -> Iterator[Call]:
         for node in nodes(held(stmt)):
             if isinstance(node, Call):
                 yield node
+
+
+def waits(function: Function) -> bool:
+    """True when a function waits for other ranks, which may write to its windows meanwhile."""
+    ops = (call.op for call in calls(function.body))
+    return any(isinstance(op, Declaration) and (op.waits is not None or op.collective) for op in ops)
 
 
 class Storage:
@@ -88,8 +94,13 @@ class Storage:
         return found
 
     def written_views(self, function: Function) -> frozenset[Var]:
-        """The variables below parameters that something is written through: they must go on lying in global memory."""
+        """The variables below parameters that something is written through: they must go on lying in global memory.
+
+        So must parts of windows in a function that waits for other ranks: what it waits for is written into them meanwhile.
+        """
         found: set[Var] = set()
+        if waits(function):
+            found |= {v for v in self._parents if isinstance(v.type, DistributedTensorType) and v not in self._params}
         stack: list[Expr] = [arg for call in calls(function.body) for arg in written_operands(call) if self.roots(arg)]
         while stack:
             current = stack.pop()
