@@ -17,6 +17,7 @@ from pypto.ir.types import ScalarType, ShapedType, TensorType, TileType
 from pypto.ops.numeric import numpy_dtype
 from pypto.runtime.dims import free_symbols
 from pypto.runtime.evaluate import evaluate
+from pypto.runtime.legal_ranks import is_distributed, rank_dimensions, signal_parameters
 from pypto.runtime.run import entry_function
 from pypto.runtime.scalars import is_integral
 
@@ -30,12 +31,15 @@ TOLERANCES: Mapping[DataType, float] = {DataType.FP32: 1e-5, DataType.FP16: 2e-2
 """How far two results of an element type may be apart, relative to their size or absolute; other types must agree exactly."""
 
 
-def draw_inputs(program: Program | Function, seed: int = 0, entry: str | None = None) -> list[Any]:
+def draw_inputs(program: Program | Function, seed: int = 0, entry: str | None = None, ranks: int = 1) -> list[Any]:
     """Arguments for one run of the entry function, the same for the same seed.
 
     Floats are uniform from -2 to 2, integers from 0 to 7 and below the smallest dimension, so that they can serve as indices. Dynamic
     dimensions get small sizes that are multiples of the tiles taken from them; scalar parameters that are dimensions get that size.
     Outputs are zeros.
+
+    A host orchestrator gets tensors of the whole world: dimensions that count ranks are ``ranks``. A kernel with windows, which runs on
+    every rank, gets a list with an array for each rank; signals are left to the run, which begins them at zero.
 
     Raises:
         ArgumentError: the program has no one entry function.
@@ -44,23 +48,36 @@ def draw_inputs(program: Program | Function, seed: int = 0, entry: str | None = 
     function = entry_function(program, entry)
     generator = np.random.default_rng(seed)
     sizes = dynamic_sizes(program, function)
+    sizes.update({d: ranks for d in rank_dimensions(function) if isinstance(d, Var)})
+    each = is_distributed(program) and not function.is_host_orchestrator
+    signals = signal_parameters(program, function) if each else set[int]()
     shapes = {p: [evaluate(d, sizes) for d in p.type.shape] for p in function.params if isinstance(p.type, ShapedType)}
     extents = [e for p, shape in shapes.items() if isinstance(p.type, TensorType | TileType) for e in shape if e > 1]
     most = min([LARGEST_INTEGER, *[e - 1 for e in extents]])
     drawn: list[Any] = []
-    for param, direction in zip(function.params, function.param_directions, strict=True):
+    for at, (param, direction) in enumerate(zip(function.params, function.param_directions, strict=True)):
         type_ = param.type
         if isinstance(type_, ScalarType):
             drawn.append(sizes[param] if param in sizes else _numbers(generator, type_.dtype, (), most)[()])
         elif isinstance(type_, ShapedType):
             shape = tuple(shapes[param])
-            if direction is ParamDirection.Out:
-                drawn.append(np.zeros(shape, numpy_dtype(type_.dtype)))
+            if at in signals:
+                drawn.append(None)
+            elif each:
+                drawn.append([_array(generator, type_, shape, direction, most) for _ in range(ranks)])
             else:
-                drawn.append(_numbers(generator, type_.dtype, shape, most))
+                drawn.append(_array(generator, type_, shape, direction, most))
         else:
             raise InvalidTypeError(f"no argument can be drawn for {param.name_hint!r} of type {type(type_).__name__}", param.span)
     return drawn
+
+
+def _array(
+    generator: np.random.Generator, type_: ShapedType, shape: tuple[int, ...], direction: ParamDirection, most: int
+) -> Any:
+    if direction is ParamDirection.Out:
+        return np.zeros(shape, numpy_dtype(type_.dtype))
+    return _numbers(generator, type_.dtype, shape, most)
 
 
 def _numbers(generator: np.random.Generator, dtype: DataType, shape: tuple[int, ...], most: int) -> Any:

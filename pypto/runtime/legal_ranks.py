@@ -14,17 +14,25 @@ from pypto.ops.params import RankCount
 from pypto.ops.region import constant, entries
 
 
+def is_distributed(program: Program | Function) -> bool:
+    """True when a program has a host orchestrator, windows or anything that reaches other ranks."""
+    return any(_is_distributed(f) for f in _functions(program))
+
+
+def _functions(program: Program | Function) -> list[Function]:
+    return list(program.functions.values()) if isinstance(program, Program) else [program]
+
+
 def legal_ranks(program: Program | Function, entry: Function) -> RankCount:
     """The numbers of ranks that ``entry`` can run on; 1 alone for a program that has nothing distributed.
 
     Collectives and signals limit it by their shapes, dispatches by the devices they name, a host orchestrator's own tensors by how many
     rows they have for the loop over all devices.
     """
-    functions = list(program.functions.values()) if isinstance(program, Program) else [program]
-    if not any(_is_distributed(f) for f in functions):
+    if not is_distributed(program):
         return RankCount(1, 1)
     legal = RankCount()
-    for function in functions:
+    for function in _functions(program):
         for node in walk(function.body):
             if isinstance(node, Call) and isinstance(node.op, Declaration) and node.op.ranks is not None:
                 legal = legal.both(node.op.ranks(node.args, node.kwargs))
@@ -39,22 +47,89 @@ def _is_distributed(function: Function) -> bool:
     return any(isinstance(n, Call) and isinstance(n.op, Declaration) and n.op.communicates for n in walk(function.body))
 
 
-def _dispatches(host: Function) -> RankCount:
-    """What the devices of a host orchestrator ask for: its constant devices must exist, its loops over all of them fit its tensors."""
-    legal = RankCount()
+def rank_dimensions(entry: Function) -> set[Expr]:
+    """The dynamic dimensions of a host orchestrator's parameters that are the number of ranks: of which each rank takes its row."""
+    if not entry.is_host_orchestrator:
+        return set[Expr]()
+    over_all = _loops(entry)[1]
+    dimensions = _dimensions(entry)
+    found: set[Expr] = set()
+    for node in walk(entry.body):
+        if isinstance(node, ForStmt) and node.loop_var in over_all and node.stop in dimensions:
+            found.add(node.stop)
+        if isinstance(node, Call):
+            rows = _row_of(entry, node, over_all)
+            if isinstance(rows, Var):
+                found.add(rows)
+    return found
+
+
+def signal_parameters(program: Program | Function, function: Function, _seen: frozenset[str] = frozenset()) -> set[int]:
+    """The positions of the parameters of a function that are signals, through aliases and the functions that it calls."""
+    names = {f.name: f for f in _functions(program)}
+    sources: dict[Var, Expr] = {n.var: n.value for n in walk(function.body) if isinstance(n, AssignStmt)}
+    places = {param: at for at, param in enumerate(function.params)}
+    found: set[int] = set()
+    for node in walk(function.body):
+        if not isinstance(node, Call | Submit):
+            continue
+        callee = names.get(node.op.name) if node.op.is_function else None
+        if callee is not None and callee.name not in _seen:
+            wanted = signal_parameters(program, callee, _seen | {function.name})
+        elif isinstance(node.op, Declaration) and node.op.signals:
+            params = node.op.params_of(len(node.args))
+            wanted = {at for at, param in enumerate(params) if param.name in node.op.signals}
+        else:
+            continue
+        for at in wanted:
+            root = _root(node.args[at], sources)
+            if root in places:
+                found.add(places[root])
+    return found
+
+
+def _root(value: Expr, sources: dict[Var, Expr]) -> Var | None:
+    """The variable that holds the storage of a value, through names and operators whose result is their operand's storage."""
+    while True:
+        if isinstance(value, Var):
+            if value not in sources:
+                return value
+            value = sources[value]
+        elif isinstance(value, Call) and isinstance(value.op, Declaration) and value.op.alias_index is not None:
+            value = value.args[value.op.alias_index]
+        else:
+            return None
+
+
+def _loops(host: Function) -> tuple[dict[Var, ForStmt], set[Var]]:
+    """The loops of a host orchestrator by their variable, and the variables that run over all ranks."""
     loops: dict[Var, ForStmt] = {}
     values: dict[Var, Expr] = {}
-    over_all: set[Var] = set()
+    devices: set[Var] = set()
     for node in walk(host.body):
         if isinstance(node, ForStmt):
             loops[node.loop_var] = node
-            if _is_world_size(node.stop, values):
-                over_all.add(node.loop_var)
         elif isinstance(node, AssignStmt):
             values[node.var] = node.value
-        elif isinstance(node, CommDomainScopeStmt) and node.devices:
-            legal = legal.both(RankCount(1 + max(node.devices)))
+        elif isinstance(node, Call | Submit) and isinstance(device := node.attrs.get("device"), Var):
+            devices.add(device)
+    over_all = {v for v, loop in loops.items() if _is_world_size(loop.stop, values)}
+    dimensions = _dimensions(host)
+    return loops, over_all | {v for v in devices if v in loops and loops[v].stop in dimensions}
+
+
+def _dimensions(host: Function) -> set[Expr]:
+    """The dynamic dimensions of a function's parameters."""
+    return {d for p in host.params for d in getattr(p.type, "shape", ()) if isinstance(d, Var)}
+
+
+def _dispatches(host: Function) -> RankCount:
+    """What the devices of a host orchestrator ask for: its constant devices must exist, its loops over all of them fit its tensors."""
+    legal = RankCount()
+    loops, over_all = _loops(host)
     for node in walk(host.body):
+        if isinstance(node, CommDomainScopeStmt) and node.devices:
+            legal = legal.both(RankCount(1 + max(node.devices)))
         if isinstance(node, Call | Submit) and isinstance(device := node.attrs.get("device"), Expr):
             number = constant(device)
             if number is not None:
@@ -62,7 +137,7 @@ def _dispatches(host: Function) -> RankCount:
             elif isinstance(device, Var) and device in loops:
                 stop = constant(loops[device].stop)
                 legal = legal.both(RankCount() if stop is None else RankCount(max(1, stop)))
-        if isinstance(node, Call) and isinstance(node.op, Declaration) and node.op.alias == "tensor":
+        if isinstance(node, Call):
             legal = legal.both(_rows(host, node, over_all))
     return legal
 
@@ -75,11 +150,17 @@ def _is_world_size(stop: Expr, values: dict[Var, Expr]) -> bool:
 
 def _rows(host: Function, call: Call, over_all: set[Var]) -> RankCount:
     """As many ranks as a parameter has rows, when the loop over all devices takes a row for each."""
+    dim = _row_of(host, call, over_all)
+    rows = None if dim is None else constant(dim)
+    return RankCount() if rows is None else RankCount(rows, rows)
+
+
+def _row_of(host: Function, call: Call, over_all: set[Var]) -> Expr | None:
+    """The extent of which a window of a parameter takes one entry for each rank; None for any other call."""
+    if not isinstance(call.op, Declaration) or call.op.alias != "tensor" or len(call.args) < 3:
+        return None
     source = call.args[0]
-    if not isinstance(source, Var) or source not in host.params or not isinstance(source.type, TensorType):
-        return RankCount()
-    offsets: Sequence[Expr] = entries(call.args[2]) if len(call.args) > 2 else ()
-    rows = constant(source.type.shape[0])
-    if rows is None or not offsets or not isinstance(offsets[0], Var) or offsets[0] not in over_all:
-        return RankCount()
-    return RankCount(rows, rows)
+    if not isinstance(source, Var) or source not in {*host.params} or not isinstance(source.type, TensorType):
+        return None
+    offsets: Sequence[Expr] = entries(call.args[2])
+    return source.type.shape[0] if offsets and isinstance(offsets[0], Var) and offsets[0] in over_all else None

@@ -1,8 +1,10 @@
-"""Law of kept meaning: two programs give the same numbers on the same inputs."""
+"""Law of kept meaning: two programs give the same numbers on the same inputs, on any number of ranks and under any schedule."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from pypto.diagnostics import VerificationError
 from pypto.ir.function import Function, Program
 from pypto.runtime import run
 from pypto.runtime.inputs import compare_results, draw_inputs
+from pypto.runtime.legal_ranks import is_distributed
 
 
 class MeaningError(VerificationError, AssertionError):
@@ -19,34 +22,99 @@ class MeaningError(VerificationError, AssertionError):
     code = "meaning"
 
 
-Inputs = Sequence[Any] | Callable[[], Sequence[Any]] | None
-"""Arrays in parameter order, a function that makes them, or None to draw them from the parameter types."""
+Inputs = Sequence[Any] | Callable[..., Sequence[Any] | None] | None
+"""Arrays in parameter order, a function that makes them (of the number of ranks, when it takes a parameter), or None to draw them."""
+
+ONE_RANK = (1,)
+IN_TURN = ("round_robin",)
 
 
-def assert_same_meaning(before: Program | Function, after: Program | Function, inputs: Inputs = None, *, seed: int = 0) -> None:
-    """Run two programs on copies of the same inputs and compare results and written arrays.
+def make_inputs(inputs: Inputs, program: Program | Function, *, seed: int = 0, ranks: int = 1) -> list[Any]:
+    """The arguments of one run."""
+    made = inputs
+    if callable(inputs):
+        made = inputs(ranks) if inspect.signature(inputs).parameters else inputs()
+    return list(draw_inputs(program, seed=seed, ranks=ranks) if made is None else made)  # type: ignore[arg-type]
+
+
+def copies(arrays: Sequence[Any]) -> list[Any]:
+    """The same arguments in arrays of their own."""
+    return [copies(a) if isinstance(a, list) else a.copy() if isinstance(a, np.ndarray) else a for a in arrays]  # pyright: ignore[reportUnknownArgumentType]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one run of a program shows: its results, the arguments it was ``given`` as they are afterwards, and its windows of data."""
+
+    results: Any
+    given: Sequence[Any]
+    arguments: Sequence[Any]
+    windows: Any
+
+    def difference(self, other: Observed) -> str | None:
+        """Where two runs differ beyond the tolerance of their element types; None when they agree. Signals are not compared."""
+        problem = compare_results(self.results, other.results)
+        for at, (old, new) in enumerate(zip(self.arguments, other.arguments, strict=True)):
+            if problem is None and isinstance(old, np.ndarray | list):
+                found = compare_results(old, new)
+                problem = None if found is None else f"argument {at}: {found}"
+        for name, old in self.windows.items():
+            if problem is None and name in other.windows:
+                found = compare_results(old, other.windows[name])
+                problem = None if found is None else f"window {name!r}: {found}"
+        return problem
+
+
+def observe(program: Program | Function, given: Sequence[Any], *, ranks: int = 1, schedule: str | None = None) -> Observed:
+    """Run a program once on copies of arguments and keep what it shows; raises what :func:`pypto.runtime.run` raises."""
+    arguments = copies(given)
+    if ranks == 1 and not is_distributed(program):
+        return Observed(run(program, *arguments), given, arguments, {})
+    results, report = run(program, *arguments, ranks=ranks, schedule=schedule, report=True)
+    return Observed(results, given, arguments, report.windows)
+
+
+def assert_same_meaning(
+    before: Program | Function,
+    after: Program | Function,
+    inputs: Inputs = None,
+    *,
+    seed: int = 0,
+    ranks: Sequence[int] = ONE_RANK,
+    schedules: Sequence[str] = IN_TURN,
+) -> None:
+    """Run two programs on copies of the same inputs and compare results, written arrays and windows of data.
 
     Args:
         before: the one program.
         after: the other; their entries take the same parameters.
-        inputs: arrays in parameter order, a function that makes them, or None to draw them (floats uniform in -2..2, integers
-            0..7).
+        inputs: arrays in parameter order, a function that makes them (of the number of ranks), or None to draw them (floats uniform in
+            -2..2, integers 0..7).
         seed: for drawn inputs.
+        ranks: the numbers of ranks to run on.
+        schedules: how ranks take turns in the runs of ``after``; ``before`` runs round robin.
 
     Raises:
-        MeaningError: results or written arrays differ beyond the tolerance of their element type (FP32 1e-5, FP16 and BF16 2e-2).
+        MeaningError: something differs beyond the tolerance of its element type (FP32 1e-5, FP16 and BF16 2e-2).
     """
-    arrays = list(inputs() if callable(inputs) else draw_inputs(before, seed=seed) if inputs is None else inputs)
-    first, second = _copies(arrays), _copies(arrays)
-    expected, found = run(before, *first), run(after, *second)
-    problem = compare_results(expected, found)
-    for at, (old, new) in enumerate(zip(first, second, strict=True)):
-        if problem is None and isinstance(old, np.ndarray):
-            difference = compare_results(old, new)
-            problem = None if difference is None else f"argument {at}: {difference}"
-    if problem is not None:
-        raise MeaningError(f"{after.name!r} does not mean what it meant before: {problem}")
+    for count in ranks:
+        expected = observe(before, make_inputs(inputs, before, seed=seed, ranks=count), ranks=count)
+        check_meaning(expected, after, ranks=count, schedules=schedules)
 
 
-def _copies(arrays: Sequence[Any]) -> list[Any]:
-    return [a.copy() if isinstance(a, np.ndarray) else a for a in arrays]
+def check_meaning(expected: Observed, after: Program | Function, *, ranks: int, schedules: Sequence[str]) -> Observed:
+    """Run a program on the same arguments under each schedule and compare with what is expected; gives what the first run shows.
+
+    Raises:
+        MeaningError: a run differs.
+    """
+    first: Observed | None = None
+    for schedule in schedules if ranks > 1 else schedules[:1]:
+        found = observe(after, expected.given, ranks=ranks, schedule=schedule if ranks > 1 else None)
+        problem = expected.difference(found)
+        if problem is not None:
+            where = f" on {ranks} ranks under {schedule}" if ranks > 1 else ""
+            raise MeaningError(f"{after.name!r} does not mean what it meant before{where}: {problem}")
+        first = first or found
+    assert first is not None
+    return first

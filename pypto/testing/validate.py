@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pypto.ir.function import Function, Program
 from pypto.parser import parse
 from pypto.passes import PassContext, PassManager, get_structural_properties, parse_pipeline, run_verifier
 from pypto.testing.instruments import MeaningInstrument, RoundtripInstrument
-from pypto.testing.meaning import Inputs
+from pypto.testing.meaning import IN_TURN, ONE_RANK, Inputs
 from pypto.testing.roundtrip import assert_roundtrip
 
 
@@ -24,7 +25,13 @@ class Validation:
 
 
 def validate(
-    source: str | Program | Function, inputs: Inputs = None, *, pipeline: str | None = None, run: bool = True
+    source: str | Program | Function,
+    inputs: Inputs = None,
+    *,
+    pipeline: str | None = None,
+    run: bool = True,
+    ranks: Sequence[int] = ONE_RANK,
+    schedules: Sequence[str] = IN_TURN,
 ) -> Validation:
     """Check a program from its text to its lowered form.
 
@@ -33,6 +40,8 @@ def validate(
         inputs: arrays for the runs; drawn when None.
         pipeline: passes as text; the default strategy when None.
         run: False leaves out the runs.
+        ranks: the numbers of ranks to run on.
+        schedules: how ranks take turns in the runs.
 
     Raises:
         pypto.Error: whatever does not hold, with the pass that broke it.
@@ -41,7 +50,7 @@ def validate(
     assert_roundtrip(found)
     program = found if isinstance(found, Program) else Program([found], found.name)
     run_verifier(get_structural_properties())(program)
-    roundtrip, meaning = RoundtripInstrument(), MeaningInstrument(inputs)
+    roundtrip, meaning = RoundtripInstrument(), MeaningInstrument(inputs, ranks=ranks, schedules=schedules)
     passes = PassManager.get_strategy().passes if pipeline is None else parse_pipeline(pipeline)
     lowered = program
     with PassContext([roundtrip, *([meaning] if run else [])]):
