@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 import numpy as np
@@ -110,6 +111,9 @@ def show(
 @click.option("--after", metavar="PASS", help="Run the default passes up to and including this one first.")
 @click.option("--save", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write the results as .npy files.")
 @click.option("--ranks", type=click.IntRange(min=1), default=1, show_default=True, help="Number of ranks.")
+@click.option(
+    "--schedule", metavar="HOW", help="How ranks take turns: round_robin (the default), greedy, random:SEED or replay:FILE."
+)
 @_signals_option
 @_text_option
 def run(
@@ -120,10 +124,14 @@ def run(
     after: str | None,
     save: Path | None,
     ranks: int,
+    schedule: str | None,
     signals: str,
     as_text: bool,
 ) -> None:
-    """Run a program on NumPy and print its results."""
+    """Run a program on NumPy and print its results.
+
+    A kernel with windows runs on every rank: --arg gives all of them the same array, windows begin at zero.
+    """
     from pypto.runtime import run as run_program
 
     program = _program(target, as_text)
@@ -135,9 +143,9 @@ def run(
             raise click.UsageError(f"--arg gives {name!r} twice")
         given[name] = value
     arrays = _arguments(program, entry, given)
-    result = run_program(program, *arrays, entry=entry, ranks=ranks)
+    result = run_program(program, *arrays, entry=entry, ranks=ranks, schedule=schedule)
     results: list[Any] = list(result) if isinstance(result, tuple) else [] if result is None else [result]  # pyright: ignore[reportUnknownArgumentType]
-    _print_results(results, save)
+    _print_results(_named(results), save)
 
 
 @cli.command()
@@ -145,15 +153,42 @@ def run(
 @_passes_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the drawn inputs.")
 @click.option("--no-run", is_flag=True, help="Leave out the runs before and after each pass.")
+@click.option(
+    "--ranks",
+    default="1,2,3,4",
+    show_default=True,
+    metavar="N,N,...",
+    help="Numbers of ranks to run distributed programs on; those that a program's shapes do not allow are left out.",
+)
+@click.option(
+    "--schedule",
+    "schedules",
+    multiple=True,
+    default=("round_robin", "greedy", "random:0", "random:1"),
+    show_default=True,
+    metavar="HOW",
+    help="How ranks take turns; may be given several times.",
+)
 @_signals_option
 @_text_option
-def check(files: Sequence[str], pipeline: str | None, seed: int, no_run: bool, signals: str, as_text: bool) -> None:
+def check(
+    files: Sequence[str],
+    pipeline: str | None,
+    seed: int,
+    no_run: bool,
+    ranks: str,
+    schedules: Sequence[str],
+    signals: str,
+    as_text: bool,
+) -> None:
     """Check programs: exact text and kept meaning after every pass.
 
-    Says which pass broke what; the exit code is 1 when anything is broken.
+    Distributed programs run on several numbers of ranks and under several schedules. Says which pass broke what; the exit code is 1 when
+    anything is broken.
     """
-    from pypto.cli.checking import check_program
+    from pypto.cli.checking import Runs, check_program
 
+    runs = Runs(seed, not no_run, _rank_counts(ranks), schedules)
     broken = 0
     for target in files:
         path, name = split_target(target)
@@ -171,7 +206,7 @@ def check(files: Sequence[str], pipeline: str | None, seed: int, no_run: bool, s
         for label, program in chosen.items():
             inputs = None if loaded.inputs is None else _inputs_for(loaded.inputs, label, len(loaded.programs))
             passes = _passes(pipeline, None, signals)
-            broken += not check_program(f"{path}:{label}", _whole(program), passes, inputs, seed=seed, execute=not no_run)
+            broken += not check_program(f"{path}:{label}", _whole(program), passes, inputs, runs)
     if broken:
         sys.exit(EXIT_MISTAKE)
 
@@ -194,6 +229,14 @@ def passes() -> None:
     from pypto.cli.vocabulary import list_passes
 
     list_passes()
+
+
+def _rank_counts(text: str) -> list[int]:
+    """The numbers of ``--ranks``."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise click.UsageError(f"--ranks takes numbers of ranks, such as 1,2,4; got {text!r}")
+    return sorted({int(part) for part in parts})
 
 
 def _program(target: str, as_text: bool) -> Program | Function:
@@ -240,8 +283,10 @@ def _arguments(program: Program | Function, entry: str | None, given: dict[str, 
 def _inputs_for(inputs: Any, name: str, count: int) -> Any:
     """The ``inputs()`` of a file for one of its programs: a mapping by program name, or arrays when it has one program."""
 
-    def make() -> Any:
-        made = inputs()
+    by_ranks = bool(inspect.signature(inputs).parameters)
+
+    def make(ranks: int = 1) -> Any:
+        made = inputs(ranks) if by_ranks else inputs()
         if isinstance(made, dict):
             return made.get(name)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         return made if count == 1 else None
@@ -249,13 +294,25 @@ def _inputs_for(inputs: Any, name: str, count: int) -> Any:
     return make if make() is not None else None
 
 
-def _print_results(results: list[Any], save: Path | None) -> None:
+def _named(results: list[Any]) -> list[tuple[str, Any]]:
+    """Results with their names: their number, and the rank for those of a kernel that runs on every rank."""
+    named: list[tuple[str, Any]] = []
+    for at, value in enumerate(results):
+        if isinstance(value, list):
+            named += [(f"result{at}_rank{r}", v) for r, v in enumerate(cast("list[Any]", value))]
+        else:
+            named.append((f"result{at}", value))
+    return named
+
+
+def _print_results(results: list[tuple[str, Any]], save: Path | None) -> None:
     out = console()
     if not results:
         out.print("no results")
-    for at, value in enumerate(results):
+    for name, value in results:
         array = np.asarray(value)
-        head = f"result {at}: {array.dtype.name}[{', '.join(map(str, array.shape))}]"
+        title = name.replace("result", "result ").replace("_", " of ").replace("rank", "rank ")
+        head = f"{title}: {array.dtype.name}[{', '.join(map(str, array.shape))}]"
         numbers = array.astype(np.float64) if array.size and array.dtype.kind not in "b" else array
         if array.size > 1 and array.dtype.kind != "b":
             head += f"  min {numbers.min():.6g}  max {numbers.max():.6g}  mean {numbers.mean():.6g}"
@@ -263,5 +320,5 @@ def _print_results(results: list[Any], save: Path | None) -> None:
         click.echo(np.array2string(numbers if array.dtype.kind == "V" else array, threshold=64, edgeitems=3))
         if save is not None:
             save.mkdir(parents=True, exist_ok=True)
-            np.save(save / f"result{at}.npy", array)
-            click.echo(f"saved {save / f'result{at}.npy'}")
+            np.save(save / f"{name}.npy", array)
+            click.echo(f"saved {save / f'{name}.npy'}")

@@ -11,13 +11,13 @@ from pypto.diagnostics import did_you_mean
 from pypto.ir.enums import ParamDirection
 from pypto.ir.expr import ConstInt, Var
 from pypto.ir.function import Function, Program
-from pypto.ir.types import TensorType
+from pypto.ir.types import DistributedTensorType, TensorType
 from pypto.ops.numeric import numpy_dtype
 from pypto.runtime import entry_function
 
 
 def order_arguments(program: Program | Function, entry: str | None, given: dict[str, Any]) -> list[Any]:
-    """Values in parameter order; an Out array that is not given is made when its shape is known.
+    """Values in parameter order; an Out array that is not given is made when its shape is known, a window is left to the run.
 
     Raises:
         LoadError: a value for no parameter, or a parameter without a value.
@@ -34,6 +34,9 @@ def order_arguments(program: Program | Function, entry: str | None, given: dict[
     for param, direction in zip(function.params, function.param_directions, strict=True):
         if param.name_hint in given:
             values.append(given[param.name_hint])
+            continue
+        if isinstance(param.type, DistributedTensorType):
+            values.append(None)
             continue
         shape = _shape(param, sizes)
         if direction is ParamDirection.Out and shape is not None:
