@@ -24,7 +24,7 @@ def allreduce(size: int, ranks: int) -> Program | Function:
     def kernel(
         data: pl.InOut[pld.DistributedTensor[[1, size], pl.FP32]],
         signal: pl.InOut[pld.DistributedTensor[[ranks, 1], pl.INT32]],
-    ) -> pld.DistributedTensor[[1, size], pl.FP32]:
+    ):
         data = pld.tensor.allreduce(data, signal, op=pld.ReduceOp.Sum)
         return data
 

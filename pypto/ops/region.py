@@ -336,16 +336,18 @@ def box(name: str, array: Array, offsets: Sequence[int], extents: Sequence[int])
         BoundsError: the region has another rank, or reaches outside the array.
     """
     shape = array.shape
-    region = tuple([slice(o, o + e) for o, e in zip(offsets, extents, strict=False)])
     if len(offsets) != len(shape) or len(extents) != len(shape):
         raise BoundsError(f"{name}: {len(offsets)} offsets for an array of shape {list(shape)}")
-    for offset, extent, dim in zip(offsets, extents, shape, strict=True):
-        if offset < 0 or extent < 0 or offset + extent > dim:
+    region: list[slice] = []
+    for offset, extent, dim in zip(offsets, extents, shape):  # noqa: B905 - one length, and this is called very often
+        end = offset + extent
+        if offset < 0 or extent < 0 or end > dim:
             raise BoundsError(
                 f"{name}: the region at offsets {[int(o) for o in offsets]} with extents {[int(e) for e in extents]} "
                 f"lies outside the shape {list(shape)}"
             )
-    return region
+        region.append(slice(offset, end))
+    return tuple(region)
 
 
 def element(name: str, array: Array, indices: Sequence[int]) -> tuple[int, ...]:
@@ -356,10 +358,12 @@ def element(name: str, array: Array, indices: Sequence[int]) -> tuple[int, ...]:
     """
     if len(indices) != array.ndim:
         raise BoundsError(f"{name}: {len(indices)} indices for an array of shape {list(array.shape)}")
-    for index, dim in zip(indices, array.shape, strict=True):
+    place: list[int] = []
+    for index, dim in zip(indices, array.shape):  # noqa: B905 - one length, and this is called very often
         if not 0 <= index < dim:
             raise BoundsError(f"{name}: the element {[int(i) for i in indices]} lies outside the shape {list(array.shape)}")
-    return tuple([int(i) for i in indices])
+        place.append(int(index))
+    return tuple(place)
 
 
 def aligned_extents(name: str, source: Array, rank: int) -> tuple[int, ...]:

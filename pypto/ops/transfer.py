@@ -95,8 +95,9 @@ def remote_load(
     target: Array,
     offsets: tuple[int, ...],
     shape: tuple[int, ...],
-    out: ResultSpec,
     valid_shape: tuple[int, ...] | None = None,
+    *,
+    out: ResultSpec,
     allow_physical_tail_padding: bool = False,
 ) -> Array:
     """A window of another rank's tensor as a new array; lanes outside the valid extents are zero.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from pypto.diagnostics import InternalError
 from pypto.ir.enums import ArgEffect, ParamDirection
 from pypto.ir.expr import Call, Expr, IterArg, MakeTuple, Submit, TupleGetItemExpr, Var
 from pypto.ir.function import Function
@@ -20,8 +19,9 @@ from pypto.ir.stmt import (
     YieldStmt,
     flatten_to_stmts,
 )
-from pypto.ir.types import ShapedType, TensorType, TupleType, Type
+from pypto.ir.types import DistributedTensorType, ShapedType, TensorType, TupleType, Type
 from pypto.ops.declare import Declaration, Lanes
+from pypto.runtime.operators import effect_on
 
 Directions = Callable[[str], Sequence[ParamDirection] | None]
 """The parameter directions of a callee, None when there is no such function."""
@@ -53,10 +53,14 @@ class Analysis:
         self._uses: dict[Var, Stmt] = {}
         self._open: dict[int, Stmt] = {}
         self._blocks = 0
+        self._window_vars: list[Var] = []
         for param in function.params:
+            if isinstance(param.type, DistributedTensorType):
+                self._window_vars.append(param)
             self._pinned.add(param)
             self.assigned.add(param)
         self._block(function.body, [])
+        self._windows = {self.root(v) for v in self._window_vars}
         self._written_classes = {self.root(v) for v in self._written}
         self._read_classes = {self.root(v) for v in self._read}
         for var, stmt in self._uses.items():
@@ -87,8 +91,20 @@ class Analysis:
         """True when elements of something in the alias class are read."""
         return self.root(var) in self._read_classes
 
+    def is_window(self, operand: Expr) -> bool:
+        """True when an operand may lie in a window that other ranks can reach."""
+        if isinstance(operand.type, DistributedTensorType):
+            return True
+        return (
+            bool(self._windows)
+            and has_storage(operand.type)
+            and any(self.root(v) in self._windows for v in storage_roots(operand))
+        )
+
     def unstable(self, operand: Expr) -> bool:
         """True when the storage of an operand may be written while the function runs."""
+        if self._windows and self.is_window(operand):
+            return True
         if isinstance(operand.type, TensorType):
             return self.writes_anything
         return any(self.is_written(v) for v in storage_roots(operand))
@@ -106,6 +122,8 @@ class Analysis:
                 self._union(var, source)
 
     def _define(self, var: Var, block: int) -> None:
+        if isinstance(var.type, DistributedTensorType):
+            self._window_vars.append(var)
         if var in self.assigned:
             self._pinned.add(var)
         else:
@@ -193,12 +211,12 @@ class Analysis:
             node = stack.pop()
             if isinstance(node, Var):
                 self._use(node)
-            elif isinstance(node, Call) and node is not expr:
+            elif isinstance(node, Submit) or (isinstance(node, Call) and node is not expr):
                 self._effects(node)
             if not isinstance(node, IterArg):
                 stack += [c for c in children(node) if isinstance(c, Expr)]
 
-    def _effects(self, call: Call) -> None:
+    def _effects(self, call: Call | Submit) -> None:
         if call.op.is_function:
             directions = self.directions(call.op.name)
             for at, arg in enumerate(call.args):
@@ -215,18 +233,17 @@ class Analysis:
         op = call.op
         if not isinstance(op, Declaration):
             return
-        alias = op.alias_index
-        for at, arg in enumerate(call.args):
+        for param, arg in zip(op.params_of(len(call.args)), call.args, strict=False):
             if not has_storage(arg.type):
                 continue
-            effect = op.arg_effect(at, call.kwargs)
-            name = op.operand_params[at].name if at < len(op.operand_params) else ""
+            name = param.name
+            effect = effect_on(op, name, call.kwargs)
             if name in op.scratch:
                 continue
             if effect is not ArgEffect.Read:
                 self._written += storage_roots(arg)
                 self.writes_anything = True
-            if effect is not ArgEffect.Write and op.lanes is not Lanes.NONE and at != alias:
+            if effect is not ArgEffect.Write and op.lanes is not Lanes.NONE and name != op.alias:
                 self._read += storage_roots(arg)
             if effect is ArgEffect.ReadWrite:
                 self._read += storage_roots(arg)
@@ -243,13 +260,12 @@ def storage_roots(expr: Expr) -> Iterator[Var]:
             stack.append(node.tuple)
         elif isinstance(node, MakeTuple):
             stack += node.elements
-        elif isinstance(node, Call):
+        elif isinstance(node, Call | Submit):
             if node.op.is_function:
                 stack += [a for a in node.args if has_storage(a.type)]
-            elif isinstance(node.op, Declaration) and node.op.alias_index is not None:
-                stack.append(node.args[node.op.alias_index])
-        elif isinstance(node, Submit):
-            raise InternalError("a submit was not refused before code was made", node.span)
+            elif isinstance(node.op, Declaration) and node.op.alias is not None:
+                params = node.op.params_of(len(node.args))
+                stack += [a for p, a in zip(params, node.args, strict=False) if p.name == node.op.alias]
 
 
 def last_return(body: Stmt) -> ReturnStmt | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from pypto.ir.dtypes import DataType
 from pypto.ir.enums import ParamDirection
 from pypto.ir.expr import ConstInt, Expr, Var
 from pypto.ir.function import Function
-from pypto.ir.types import ArrayType, ScalarType, ShapedType, TensorType, TileType
+from pypto.ir.types import ArrayType, CommCtxType, DistributedTensorType, ScalarType, ShapedType, TensorType, TileType
 from pypto.ops.numeric import numpy_dtype
 from pypto.runtime.dims import free_symbols
 from pypto.runtime.errors import ArgumentError, ArgumentTypeError
@@ -29,6 +30,31 @@ class Bound:
         """Parameter, the caller's array, and the value in the run, whose data is that array or a packed copy of it."""
         self.inputs: list[Any] = []
         self.symbols: dict[Var, int] = {}
+        self.windows: list[Window] = []
+        self.contexts: list[int] = []
+        """Positions of the parameters that are communication contexts."""
+        self.given: dict[int, Any] = {}
+        """The caller's arrays for windows that are written back, by the identity of the buffer."""
+        self.written_back: list[tuple[Any, Any]] = []
+
+    def write_back(self) -> None:
+        """Bring what the run computed into the caller's arrays, where they are not what it worked on."""
+        for _, array, tracked in self.outputs:
+            if tracked.data is not array:
+                array[...] = tracked.data
+        for array, data in self.written_back:
+            array[...] = data
+
+
+@dataclass(frozen=True)
+class Window:
+    """A distributed tensor among the parameters: its position, its extents and element type, and what it holds at first (None: zeros)."""
+
+    at: int
+    param: Var
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    initial: Any
 
 
 def bind_arguments(function: Function, arguments: Sequence[Any]) -> Bound:
@@ -43,7 +69,7 @@ def bind_arguments(function: Function, arguments: Sequence[Any]) -> Bound:
     if len(given) != len(params):
         missing = params[len(given) :]
         optional = all(
-            d is ParamDirection.Out and isinstance(p.type, TensorType)
+            isinstance(p.type, DistributedTensorType | CommCtxType) or (d is ParamDirection.Out and isinstance(p.type, TensorType))
             for p, d in zip(missing, directions[len(given) :], strict=True)
         )
         if len(given) > len(params) or not optional:
@@ -51,7 +77,7 @@ def bind_arguments(function: Function, arguments: Sequence[Any]) -> Bound:
             raise ArgumentError(
                 f"{function.name!r} takes {len(params)} argument{'s' * (len(params) != 1)} ({names}), got {len(given)}",
                 function.span,
-                "arrays are given in parameter order, those for Out parameters too; only trailing Out arrays may be left out",
+                "arrays are given in parameter order, those for Out parameters too; only trailing Out arrays and windows may be left out",
             )
         given += [None] * len(missing)
     bound = Bound()
@@ -64,11 +90,15 @@ def bind_arguments(function: Function, arguments: Sequence[Any]) -> Bound:
             bound.values.append(scalar)
             if is_integral(type_.dtype):
                 bound.symbols[param] = scalar
+        elif isinstance(type_, CommCtxType) and value is None:
+            bound.contexts.append(at)
+            bound.values.append(None)
         elif isinstance(type_, ShapedType):
-            if value is None and at >= len(arguments):
+            window = isinstance(type_, DistributedTensorType)
+            if value is None and (window or at >= len(arguments)):
                 bound.values.append(None)
                 continue
-            array = _array(function, param, type_, direction, value)
+            array = _array(function, param, type_, ParamDirection.In if window else direction, value)
             shapes.append((param, array))
             bound.values.append(array)
         else:
@@ -82,6 +112,10 @@ def bind_arguments(function: Function, arguments: Sequence[Any]) -> Bound:
         if not isinstance(type_, ShapedType):
             continue
         array = bound.values[at]
+        if isinstance(type_, DistributedTensorType):
+            shape = array.shape if array is not None else _new_shape(function, param, type_, bound.symbols)
+            bound.windows.append(Window(at, param, shape, numpy_dtype(type_.dtype), array))
+            continue
         if array is None:
             array = _new_output(function, param, type_, bound.symbols)
         # views may assume that the elements lie one after the other
@@ -217,15 +251,20 @@ def _dims(param: Var) -> Sequence[Expr]:
     return type_.shape
 
 
-def _new_output(function: Function, param: Var, type_: ShapedType, symbols: dict[Var, int]) -> Any:
+def _new_shape(function: Function, param: Var, type_: ShapedType, symbols: dict[Var, int]) -> tuple[int, ...]:
     unknown = [v for d in type_.shape for v in free_symbols(d) if v not in symbols]
     if unknown:
+        what = "window array" if isinstance(type_, DistributedTensorType) else "array"
         raise ArgumentError(
             f"{_where(function, param)} was left out, but its dimension {unknown[0].name_hint!r} is not known from the others",
             param.span,
-            "give the array",
+            f"give the {what}",
         )
-    return np.zeros([evaluate(d, symbols) for d in type_.shape], numpy_dtype(type_.dtype))
+    return tuple([evaluate(d, symbols) for d in type_.shape])
+
+
+def _new_output(function: Function, param: Var, type_: ShapedType, symbols: dict[Var, int]) -> Any:
+    return np.zeros(_new_shape(function, param, type_, symbols), numpy_dtype(type_.dtype))
 
 
 def _refuse_type_only_symbols(function: Function) -> None:

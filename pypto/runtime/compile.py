@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import gc
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import count
 from types import CodeType
 from typing import Any
-from weakref import WeakValueDictionary
 
 from pypto.diagnostics import InternalError
-from pypto.ir.enums import ParamDirection
 from pypto.ir.expr import Var
 from pypto.ir.function import Function, Program
 from pypto.ir.stmt import Stmt
 from pypto.runtime.emit import FunctionEmitter
 from pypto.runtime.errors import RunError
+from pypto.runtime.facts import Facts, FunctionFacts
+from pypto.runtime.units import remember_unit
 
 _serial = count(1).__next__
-_UNITS: WeakValueDictionary[str, CompiledFunction] = WeakValueDictionary()
 _KEPT = 256
 
 
@@ -30,8 +29,8 @@ class CompiledFunction:
     maps the functions it calls to the names they have in the text, ``names`` the variables to theirs.
     """
 
-    def __init__(self, function: Function, directions: Callable[[str], Sequence[ParamDirection] | None]) -> None:
-        emitter = FunctionEmitter(function, directions)
+    def __init__(self, function: Function, facts: Facts) -> None:
+        emitter = FunctionEmitter(function, facts)
         enabled = gc.isenabled()
         gc.disable()
         try:
@@ -45,13 +44,14 @@ class CompiledFunction:
             if enabled:
                 gc.enable()
         self.function = function
+        self.facts: FunctionFacts = facts.of(function)
         self.statements: list[Stmt | None] = [stmt for _, _, stmt in lines]
         self.entry = emitter.entry
         self.callees: dict[str, str] = emitter.callees
         self.names: dict[Var, str] = emitter.lines.names
         self.shared: dict[str, Any] = emitter.lines.shared
         self.direct_calls = emitter.direct_calls
-        _UNITS[self.filename] = self
+        remember_unit(self.filename, self)
 
     def statement_at(self, line: int) -> Stmt | None:
         """The statement that a line of the source was made for; lines count from 1."""
@@ -64,14 +64,9 @@ class CompiledFunction:
         return namespace[self.entry], namespace
 
 
-def unit_of_file(filename: str) -> CompiledFunction | None:
-    """The compiled function whose code has this file name."""
-    return _UNITS.get(filename)
-
-
 # Nodes cannot be referred to weakly, so both caches hold their keys and let the oldest go.
 _functions: OrderedDict[tuple[Any, ...], tuple[Function, CompiledFunction]] = OrderedDict()
-_programs: OrderedDict[int, tuple[Program, Linked]] = OrderedDict()
+_programs: OrderedDict[int, tuple[Program | Function, Linked]] = OrderedDict()
 
 
 def compile_function(function: Function, program: Program | None = None) -> CompiledFunction:
@@ -80,18 +75,17 @@ def compile_function(function: Function, program: Program | None = None) -> Comp
     Raises:
         RunError: the function holds something that cannot be run.
     """
-    used = tuple([(g.name, tuple(f.param_directions)) for g, f in program.functions.items()]) if program is not None else ()
-    key = (id(function), used)
+    return _compiled(function, program, Facts(program))
+
+
+def _compiled(function: Function, program: Program | None, facts: Facts) -> CompiledFunction:
+    called = [] if program is None else [(g.name, facts.of_callee(g.name)) for g in program.functions]
+    key = (id(function), tuple([(name, callee.key) for name, callee in called if callee is not None]))
     known = _functions.get(key)
     if known is not None:
         _functions.move_to_end(key)
         return known[1]
-
-    def directions(name: str) -> Sequence[ParamDirection] | None:
-        callee = None if program is None else program.get_function(name)
-        return None if callee is None else callee.param_directions
-
-    compiled = CompiledFunction(function, directions)
+    compiled = CompiledFunction(function, facts)
     _functions[key] = (function, compiled)
     if len(_functions) > _KEPT:
         _functions.popitem(last=False)
@@ -103,6 +97,7 @@ class Linked:
 
     def __init__(self, program: Program | None) -> None:
         self._program = program
+        self.facts = Facts(program)
         self._made: dict[str, Callable[..., Any]] = {}
         self.units: dict[str, CompiledFunction] = {}
 
@@ -118,7 +113,7 @@ class Linked:
             at = pending.pop()
             if at.name in self._made or at.name in made:
                 continue
-            unit = compile_function(at, self._program)
+            unit = _compiled(at, self._program, self.facts)
             made[at.name], namespace = unit.instance()
             namespaces.append((unit, namespace))
             for name in unit.callees:
@@ -134,11 +129,11 @@ class Linked:
         return self._made[function.name]
 
 
-def link(program: Program) -> Linked:
-    """The linked form of a program, remembered for the program object."""
+def link(program: Program | Function) -> Linked:
+    """The linked form of a program, or of a function that calls no other; remembered for the object."""
     known = _programs.get(id(program))
     if known is None:
-        known = _programs[id(program)] = (program, Linked(program))
+        known = _programs[id(program)] = (program, Linked(program if isinstance(program, Program) else None))
         if len(_programs) > _KEPT:
             _programs.popitem(last=False)
     else:

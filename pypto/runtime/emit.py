@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pypto.ir.enums import ParamDirection
@@ -13,6 +13,7 @@ from pypto.ir.stmt import (
     AssignStmt,
     BreakStmt,
     ClusterScopeStmt,
+    CommDomainScopeStmt,
     ContinueStmt,
     EvalStmt,
     ForStmt,
@@ -26,15 +27,16 @@ from pypto.ir.stmt import (
     YieldStmt,
     flatten_to_stmts,
 )
-from pypto.ir.types import ShapedType, TensorType, TileType, Type
+from pypto.ir.types import DistributedTensorType, ScalarType, ShapedType, TensorType, TileType, TupleType, Type
 from pypto.ops.declare import Declaration
-from pypto.runtime.analysis import Analysis, Directions, has_storage
+from pypto.runtime.analysis import Analysis, has_storage
 from pypto.runtime.dims import DimensionBinder
+from pypto.runtime.emit_calls import DOOR, DistributedCalls, dispatched_scalars, once, pauses
 from pypto.runtime.emit_scalar import ScalarEmitter
 from pypto.runtime.emitter import Line, Lines
 from pypto.runtime.errors import RunError
+from pypto.runtime.facts import Facts
 from pypto.runtime.operators import Operator, operator_for, partial_valid
-from pypto.runtime.scalars import device_zero
 from pypto.runtime.values import hold, overlay, own, restricted, uncovered
 
 _DEEPEST_LOOPS = 15
@@ -47,12 +49,15 @@ _TRANSPARENT = (InCoreScopeStmt, ClusterScopeStmt, HierarchyScopeStmt, RuntimeSc
 class FunctionEmitter:
     """Makes the source of one function. ``callees`` collects the names of the functions it calls."""
 
-    def __init__(self, function: Function, directions: Directions) -> None:
+    def __init__(self, function: Function, facts: Facts) -> None:
         self.function = function
+        self.facts = facts
         self.lines = Lines()
         self.scalars = ScalarEmitter(self.lines, self._non_scalar)
-        self.analysis = Analysis(function, directions)
-        self.directions = directions
+        self.analysis = Analysis(function, self._directions)
+        mine = facts.of(function)
+        self.distributed = DistributedCalls(self, mine) if mine.distributed else None
+        self._from_tasks = dispatched_scalars(function.body) if mine.host else set[Var]()
         self.callees: dict[str, str] = {}
         self.direct_calls: dict[Stmt, tuple[str, list[str]]] = {}
         self._operators: dict[Any, tuple[Operator, str]] = {}
@@ -73,10 +78,16 @@ class FunctionEmitter:
             self._body(function.body, [])
         lines.statement = None
         head: list[Line] = [(0, f"def {self.entry}({', '.join(names)}):", None)]
+        if self.distributed is not None:
+            head = [(0, f"def {self.entry}({', '.join([DOOR, *names])}):", None), (1, "if 0: yield", None)]
         if self._moved_names:
             # binds the names here for the parts that declare them nonlocal; never runs
             head += [(1, "if 0:", None), (2, f"{' = '.join(self._moved_names)} = None", None)]
         return head + lines.lines
+
+    def _directions(self, name: str) -> Sequence[ParamDirection] | None:
+        callee = self.facts.of_callee(name)
+        return None if callee is None else callee.param_directions
 
     @property
     def entry(self) -> str:
@@ -90,8 +101,8 @@ class FunctionEmitter:
         function, lines, analysis = self.function, self.lines, self.analysis
         DimensionBinder(function, lines, self.scalars, self._known).emit()
         for param, name, direction in zip(function.params, names, function.param_directions, strict=True):
-            if not isinstance(param.type, ShapedType):
-                continue
+            if not isinstance(param.type, ShapedType) or isinstance(param.type, DistributedTensorType):
+                continue  # a window is shared with other ranks: neither copied nor covered
             if direction is ParamDirection.In and analysis.is_written(param):
                 lines.add(f"{name} = {lines.use(own)}({name})")
             if direction is ParamDirection.Out and analysis.is_read(param):
@@ -125,6 +136,8 @@ class FunctionEmitter:
                 lines.add(text)
             else:
                 lines.add(f"{self._assigned(stmt.var)} = {text}")
+                if self.distributed is not None:
+                    self.distributed.assigned(stmt.var)
         elif isinstance(stmt, EvalStmt):
             lines.add(self._value(stmt.expr, None, stmt))
         elif isinstance(stmt, YieldStmt):
@@ -139,6 +152,10 @@ class FunctionEmitter:
             lines.add("break")
         elif isinstance(stmt, ContinueStmt):
             lines.add("continue")
+        elif isinstance(stmt, CommDomainScopeStmt):
+            assert self.distributed is not None
+            self.distributed.enter_domain(stmt)
+            self._body(stmt.body, results)
         elif isinstance(stmt, _TRANSPARENT):
             self._body(stmt.body, results)
         else:
@@ -225,11 +242,12 @@ class FunctionEmitter:
                 lines.add(f"nonlocal {', '.join(names)}")
             lines.extend(inside)
         returns = any(text.startswith("return ") for _, text, _ in inside)
+        run = f"yield from {part}()" if pauses("", inside) else f"{part}()"
         if returns:
-            lines.add(f"_r = {part}()")
+            lines.add(f"_r = {run}")
             lines.add(f"if _r is not None: return {'_r' if self._outlined else '_r[0]'}")
         else:
-            lines.add(f"{part}()")
+            lines.add(run)
         self._moved_names.update(names)
         if self._assigned_names:
             self._assigned_names[-1].update(names)
@@ -262,25 +280,37 @@ class FunctionEmitter:
         """Source of any expression; ``target`` is the variable it goes to, ``stmt`` the statement that is nothing but this."""
         if isinstance(expr, Call):
             return self._call(expr, target is not None and self.analysis.is_written(target), stmt)
+        if isinstance(expr, Submit):
+            return self._submit(expr, target is not None and self.analysis.is_written(target))
         if isinstance(expr, MakeTuple):
             texts = [self._value(e, None) for e in expr.elements]
             return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
-        if isinstance(expr, Var | TupleGetItemExpr | Submit):
+        if isinstance(expr, Var) and isinstance(expr.type, ScalarType) and target is not None:
+            return self._variable(expr)
+        if isinstance(expr, Var | TupleGetItemExpr):
             return self._non_scalar(expr)
         return self.scalars.text(expr)
 
+    def _variable(self, expr: Var) -> str:
+        if expr not in self._known:
+            raise RunError(
+                f"{expr.name_hint!r} has no value: it occurs in types only",
+                self._span() if expr.span.begin_line < 1 else expr.span,
+                "make it a dimension of a parameter, or a scalar parameter",
+                statement=self.lines.statement,
+            )
+        return self.lines.name(expr)
+
     def _non_scalar(self, expr: Expr) -> str:
         if isinstance(expr, Var):
-            if expr not in self._known:
-                raise RunError(
-                    f"{expr.name_hint!r} has no value: it occurs in types only",
-                    self._span() if expr.span.begin_line < 1 else expr.span,
-                    "make it a dimension of a parameter, or a scalar parameter",
-                    statement=self.lines.statement,
-                )
-            return self.lines.name(expr)
+            name = self._variable(expr)
+            if expr in self._from_tasks and isinstance(expr.type, ScalarType) and self.distributed is not None:
+                return self.distributed.scalar(name)
+            return name
         if isinstance(expr, Call):
             return self._call(expr, False, None)
+        if isinstance(expr, Submit):
+            return self._submit(expr, False)
         if isinstance(expr, MakeTuple):
             return self._value(expr, None)
         if isinstance(expr, TupleGetItemExpr):
@@ -302,41 +332,63 @@ class FunctionEmitter:
                 f"{call.op.name} is no operator of the vocabulary, so it has no meaning", call.span, operator=call.op.name
             )
         analysis = self.analysis
-        unstable = analysis.writes_anything and any(analysis.unstable(a) for a in call.args if has_storage(a.type))
-        operator, name = self._operator(call, declaration, written, unstable)
+        changes = analysis.writes_anything or self.distributed is not None
+        unstable = changes and any(analysis.unstable(a) for a in call.args if has_storage(a.type))
+        if self.distributed is not None:
+            text = self.distributed.operator_call(call, declaration, written, unstable)
+            if text is not None:
+                return f"{self.lines.use(hold)}({text})" if written and declaration.alias_index is None else text
+        operator, name = self.operator(call, declaration, written, unstable)
         texts = [self._value(a, None) for a in call.args]
         if operator.direct is not None:
             if stmt is not None:
                 self.direct_calls[stmt] = (declaration.name, texts)
             return f"{name}({', '.join(texts)})"
-        text = f"{name}({', '.join([self._extents(operator, call), *texts])})"
+        extents, texts = once(self.lines, self.extents(operator), texts)
+        text = f"{name}({', '.join([extents, *texts])})"
         # what an alias of tracked storage gives is tracked already
         return f"{self.lines.use(hold)}({text})" if written and declaration.alias_index is None else text
 
-    def _operator(self, call: Call, declaration: Declaration, written: bool, unstable: bool) -> tuple[Operator, str]:
+    def value(self, expr: Expr) -> str:
+        """Source of an expression."""
+        return self._value(expr, None)
+
+    def operator(
+        self,
+        call: Call,
+        declaration: Declaration,
+        written: bool,
+        unstable: bool,
+        without: str | None = None,
+        wrap: Callable[[Operator], Any] | None = None,
+        kind: str = "",
+    ) -> tuple[Operator, str]:
+        """The operator of a call, and the name of what is called: its meaning, or what ``wrap`` makes of it."""
         types: list[Type] = [a.type for a in call.args]
-        key = (declaration, *map(id, types), id(call.type), written, unstable, *_hashable(call.kwargs))
+        key = (kind, declaration, *map(id, types), id(call.type), written, unstable, *_hashable(call.kwargs))
         known = self._operators.get(key)
         if known is None:
-            operator = operator_for(call, declaration, written, unstable)
+            operator = operator_for(call, declaration, written, unstable, without)
             leaf = declaration.name.replace(".", "_")
-            if operator.direct is not None:
+            if wrap is not None:
+                name = self.lines.share(f"{leaf}_", wrap(operator))
+            elif operator.direct is not None:
                 name = self.lines.use(operator.direct, f"np_{operator.direct.__name__}")
             else:
                 name = self.lines.share(f"{leaf}_", operator.apply)
             known = self._operators[key] = (operator, name)
         return known
 
-    def _extents(self, operator: Operator, call: Call) -> str:
+    def extents(self, operator: Operator) -> str:
         """What the types say about this call, None when they say nothing that the operator does not know."""
         results = operator.result_types
         dynamic = operator.needs_shapes and any(not _static(t) for t in results)
         partial = [partial_valid(t) for t in results]
         if not operator.valid_operands and not dynamic and all(p is None for p in partial):
             return "None"
-        mine: list[str] = ["None"] * len(call.args)
+        mine: list[str] = ["None"] * len(operator.args)
         for at in operator.valid_operands:
-            valid = partial_valid(call.args[at].type)
+            valid = partial_valid(operator.args[at].type)
             assert valid is not None
             mine[at] = self._dims(valid)
         need = operator.needs_shapes
@@ -346,20 +398,41 @@ class FunctionEmitter:
         valids = ["None" if p is None else self._dims(p) for p in partial]
         return f"({_tuple(mine)}, {_tuple(shapes)}, {_tuple(valids)})"
 
-    def _function_call(self, call: Call, written: bool) -> str:
-        directions = self.directions(call.op.name)
-        if directions is None:
+    def _submit(self, submit: Submit, written: bool) -> str:
+        """A task that is launched: here it is a call, for what it depends on was done before."""
+        for what, given in (("core_num", submit.core_num), ("predicate", submit.predicate)):
+            if given is not None:
+                raise RunError(f"a submit with {what} cannot be run", submit.span, statement=self.lines.statement)
+        text = self._function_call(submit, written)
+        if "device" in submit.attrs:
+            return text
+        type_ = submit.type
+        count = len(type_.types) - 1 if isinstance(type_, TupleType) else 0
+        return f"{self.lines.use(with_task_id)}({text}, {count})"
+
+    def _function_call(self, call: Call | Submit, written: bool) -> str:
+        callee = self.facts.of_callee(call.op.name)
+        if callee is None:
             raise RunError(
                 f"{call.op.name!r} is no function of the program", call.span, "run the program rather than the function alone"
             )
-        if len(directions) != len(call.args):
-            raise RunError(f"{call.op.name!r} takes {len(directions)} arguments, got {len(call.args)}", call.span)
-        device = call.attrs.get("device")
-        if isinstance(device, Expr):
-            self.lines.add(f"{self.lines.use(device_zero)}({self._value(device, None)})")
+        count = len(callee.param_directions)
+        if count != len(call.args):
+            raise RunError(f"{call.op.name!r} takes {count} arguments, got {len(call.args)}", call.span)
         name = self.callees.setdefault(call.op.name, f"_call_{len(self.callees)}")
-        text = f"{name}({', '.join([self._value(a, None) for a in call.args])})"
+        device = call.attrs.get("device")
+        if self.distributed is not None:
+            text = self.distributed.function_call(call, name, callee, device if isinstance(device, Expr) else None)
+        else:
+            text = f"{name}({', '.join([self._value(a, None) for a in call.args])})"
         return f"{self.lines.use(hold)}({text})" if written else text
+
+
+def with_task_id(result: Any, count: int) -> Any:
+    """What a submit gives: the results of the call, and the number of its task."""
+    if count == 0:
+        return (0,)
+    return (result, 0) if count == 1 else (*result, 0)
 
 
 def _static(type_: Type) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -59,6 +60,8 @@ from pypto.runtime.scalars import (
     smaller,
     wrapper,
 )
+
+_YIELD = re.compile(r"\byield\b")
 
 _DEEPEST = 24
 """Nesting at which an expression is cut; Python's parser takes 200 brackets, its compiler less where recursion is dear."""
@@ -227,7 +230,8 @@ class ScalarEmitter:
         with self._lines.indented():
             self._lines.extend(before)
             self._lines.add(f"return {text}")
-        return f"{name}()"
+        pauses = any(_YIELD.search(line) for line in (text, *[line for _, line, _ in before]))
+        return f"(yield from {name}())" if pauses else f"{name}()"
 
     def _truth(self, term: Expr) -> _Text:
         text, depth = self._emit(term)
@@ -274,6 +278,11 @@ class ScalarEmitter:
     def _converted(self, text: str, source: DataType, target: DataType) -> str:
         if _same_kind(source, target):
             return text
+        if is_integral(source) and is_integral(target):
+            wider = target.get_bit() - source.get_bit()
+            if wider > 0 and target.is_signed_int() and (source.is_signed_int() or wider >= 1):
+                return text
+            return self._wrapped(text, target)
         return f"{self._lines.use(converter(source, target), f'{source.to_string()}_to_{target.to_string()}')}({text})"
 
     def _unary(self, node: UnaryExpr, text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pypto.diagnostics import Error, InvalidTypeError, InvalidValueError
@@ -11,9 +12,14 @@ class RunError(Error, ValueError):
     """A program could not be run, or failed while it ran.
 
     ``statement`` is the IR statement that failed (None when the failure is not one statement's), ``operator`` the name of its operator.
+    In a run on several ranks ``rank`` is the one that failed, ``states`` where every rank is (:class:`pypto.runtime.states.RankState`),
+    and ``schedule`` the ranks in the order in which they took their turns, for ``replay:FILE``.
     """
 
     code = "run"
+    rank: int | None = None
+    states: Sequence[Any] = ()
+    schedule: Sequence[int] = ()
 
     def __init__(
         self,
@@ -58,6 +64,16 @@ class PoisonUseError(Exception):
     """Raised below generated code when a poison scalar must become a number; the run turns it into a PoisonError."""
 
 
+class LateWriteFailed(Exception):
+    """A write to another rank failed when it arrived; carries the statement that said it."""
+
+    def __init__(self, device: int, statement: Any, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.device = device
+        self.statement = statement
+        self.cause = cause
+
+
 class Refusal(Exception):
     """Raised below generated code for a value that the running program may not use; the text becomes the RunError's."""
 
@@ -65,3 +81,21 @@ class Refusal(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+class DeadlockError(RunError):
+    """No rank can go on, and not all have finished. ``states`` says of every rank where it is and what it waits for."""
+
+    code = "deadlock"
+
+
+class CollectiveError(RunError):
+    """The ranks of a domain do not call the same collective."""
+
+    code = "collective"
+
+
+class ScheduleError(RunError):
+    """A recorded schedule does not fit the program that runs."""
+
+    code = "schedule"

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pypto.diagnostics import Error, InternalError
 from pypto.ir.expr import Call, Expr, Var
 from pypto.ir.node import walk
 from pypto.ir.stmt import AssignStmt, EvalStmt, ForStmt, IfStmt, ReturnStmt, Stmt, WhileStmt, YieldStmt
-from pypto.runtime.compile import CompiledFunction, unit_of_file
-from pypto.runtime.errors import PoisonError, PoisonUseError, Refusal, RunError
+from pypto.runtime.errors import LateWriteFailed, PoisonError, PoisonUseError, Refusal, RunError
 from pypto.runtime.operators import OperatorFailed, describe_values
+from pypto.runtime.units import unit_of_file
 from pypto.runtime.values import PoisonScalar
 
-Where = tuple[CompiledFunction, Stmt, FrameType]
+if TYPE_CHECKING:
+    from pypto.runtime.compile import CompiledFunction
+
+Where: TypeAlias = "tuple[CompiledFunction, Stmt, FrameType]"
 
 
 def _places(traceback: TracebackType | None) -> Iterator[Where]:
@@ -38,12 +41,15 @@ def run_error(error: Exception) -> RunError | InternalError:
     operator: str | None = None
     operands = ""
     cause: Exception = error
+    late = cause.statement if isinstance(cause, LateWriteFailed) else None
+    if isinstance(cause, LateWriteFailed):
+        where, cause = None, cause.cause
     while isinstance(cause, OperatorFailed):
         operator, operands, cause = cause.operator, cause.operands, cause.cause
-    if isinstance(cause, InternalError):
+    if isinstance(cause, RunError | InternalError):
         return cause
-    span = _span(where)
-    statement = where[1] if where else None
+    span = _span(where) if late is None else late.span
+    statement = where[1] if where else late
     if isinstance(cause, PoisonUseError):
         return _poison_use(where, operator, span)
     if isinstance(cause, Refusal):

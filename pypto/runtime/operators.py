@@ -89,8 +89,14 @@ def partial_valid(type_: Type) -> Sequence[Expr] | None:
     return None
 
 
+def effect_on(declaration: Declaration, name: str, kwargs: Mapping[str, AttrValue]) -> ArgEffect | None:
+    """What an operator does to the operand of a name."""
+    at = next((i for i, p in enumerate(declaration.operand_params) if p.name == name), len(declaration.operand_params))
+    return declaration.arg_effect(at, kwargs)
+
+
 @cache
-def _parameters_of(meaning: Callable[..., Any]) -> frozenset[str]:
+def parameters_of(meaning: Callable[..., Any]) -> frozenset[str]:
     return frozenset(inspect.signature(meaning).parameters)
 
 
@@ -99,7 +105,7 @@ def keyword_arguments(declaration: Declaration, kwargs: Mapping[str, AttrValue])
     meaning = declaration.meaning
     if meaning is None or is_ufunc(meaning):
         return {}
-    asked = _parameters_of(meaning)
+    asked = parameters_of(meaning)
     given: dict[str, Any] = {}
     for name, param in declaration.keyword_params.items():
         if name not in asked:
@@ -121,6 +127,7 @@ class Operator:
     __slots__ = (
         "_alias",
         "_asks_out",
+        "_atomic",
         "_convert",
         "_detach",
         "_elements",
@@ -135,6 +142,7 @@ class Operator:
         "_tracked",
         "_types",
         "apply",
+        "args",
         "declaration",
         "direct",
         "needs_shapes",
@@ -142,23 +150,26 @@ class Operator:
         "valid_operands",
     )
 
-    def __init__(self, call: Call, declaration: Declaration, written: bool, unstable: bool) -> None:
+    def __init__(self, call: Call, declaration: Declaration, written: bool, unstable: bool, without: str | None = None) -> None:
         self.declaration = declaration
-        self._types = [a.type for a in call.args]
+        kept = [(p, a) for p, a in zip(declaration.params_of(len(call.args)), call.args, strict=False) if p.name != without]
+        self.args: list[Expr] = [a for _, a in kept]
+        params = [p for p, _ in kept]
+        self._types = [a.type for a in self.args]
         single = not isinstance(call.type, TupleType)
         self.result_types: list[Type] = [call.type] if single else list(call.type.types)  # type: ignore[attr-defined]
-        params = declaration.operand_params[: len(call.args)]
         names = [p.name for p in params]
-        self._alias = declaration.alias_index
-        effects = [declaration.arg_effect(i, call.kwargs) for i in range(len(params))]
+        self._alias = names.index(declaration.alias) if declaration.alias in names else None
+        effects = [effect_on(declaration, n, call.kwargs) for n in names]
         scratch = set(declaration.scratch)
         targets = [
             i for i, e in enumerate(effects) if e is not ArgEffect.Read and names[i] not in scratch and is_shaped(self._types[i])
         ]
         self._target = targets
+        self._atomic = {i for i in targets if effects[i] is ArgEffect.ReadWrite and names[i] in declaration.reads_when}
         self._meaning = declaration.meaning
         self._keywords = keyword_arguments(declaration, call.kwargs)
-        self._asks_out = self._meaning is not None and not is_ufunc(self._meaning) and "out" in _parameters_of(self._meaning)
+        self._asks_out = self._meaning is not None and not is_ufunc(self._meaning) and "out" in parameters_of(self._meaning)
         self._tracked = [i for i, n in enumerate(names) if n not in scratch and i not in targets]
         shaped = [i for i, t in enumerate(self._types) if is_shaped(t)]
         self._indices = [i for i in shaped if names[i] in declaration.indices]
@@ -183,6 +194,67 @@ class Operator:
         self._detach = self._alias is None and bool(shaped) and (written or unstable or from_memory)
         self.direct = None if written or unstable else self._direct()
         self.apply: Apply = self._choose(declaration.lanes, bool(declaration.fresh) and self._is_fresh(call.kwargs))
+
+    @property
+    def meaning(self) -> Callable[..., Any]:
+        """What it does, by the declaration."""
+        if self._meaning is None:
+            raise InternalError(f"{self.declaration.name} has no meaning")
+        return self._meaning
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The keywords that the meaning gets."""
+        return self._keywords
+
+    @property
+    def targets(self) -> Sequence[int]:
+        """Positions of the operands that are written in place."""
+        return self._target
+
+    def is_read(self, at: int) -> bool:
+        """True when elements of the operand at a position are looked at."""
+        return at in self._tracked and self.declaration.lanes is not Lanes.NONE and at != self._alias
+
+    def is_atomic(self, at: int) -> bool:
+        """True when a target is added to rather than overwritten."""
+        return at in self._atomic
+
+    def touched(self, extents: Extents | None, operands: Sequence[Any], at: int) -> Any:
+        """Which elements of the operand at a position a call reads, or writes when it is a target: a boolean array of its shape.
+
+        Operators that only move elements are applied to numbered elements to find out; others touch all that is valid.
+        """
+        shape = shape_of(plain(operands[at]))
+        everything = np.ones(shape, np.bool_)
+        if self.declaration.lanes is not Lanes.MOVE:
+            return everything
+        writes = at in self._target
+        count = int(np.prod(shape, dtype=np.int64))
+        data: list[Any] = self._data(extents, operands)
+        for i, value in enumerate(data):
+            if is_array(value):
+                if writes:
+                    data[i] = np.zeros(value.shape) if i in self._target else np.ones(value.shape)
+                elif i != at:
+                    data[i] = np.zeros(value.shape)
+            elif i in self._elements:
+                data[i] = np.float64(1 if writes else 0)
+        if writes:
+            self._results(extents, data)
+            return data[at] != 0
+        numbers: Any = np.arange(1, count + 1, dtype=np.float64).reshape(shape)
+        if extents is not None and at in self.valid_operands:
+            numbers = valid_part(numbers, extents[0][at])
+        data[at] = numbers
+        results = self._results(extents, data)
+        moved = [*results, *[data[i] for i in self._target]]
+        found = np.zeros(count, np.bool_)
+        for result in moved:
+            values = np.asarray(result, np.float64).reshape(-1)
+            values = values[(values >= 1) & (values <= count)]
+            found[values.astype(np.int64) - 1] = True
+        return found.reshape(shape)
 
     def _is_fresh(self, kwargs: Mapping[str, AttrValue]) -> bool:
         fresh = self.declaration.fresh
@@ -223,7 +295,7 @@ class Operator:
         if fresh:
             return self._guarded(self._fresh)
         if self._alias is not None:
-            return self._guarded(self._view)
+            return self._quick_view(self._guarded(self._view))
         lifted = {
             Lanes.ELEMENTWISE: self._elementwise,
             Lanes.MOVE: self._move,
@@ -244,18 +316,19 @@ class Operator:
         finish = from_numpy(type_.dtype) if isinstance(type_, ScalarType) else None
         if finish is None and dtype is None:
             return guarded
-        call, name = meaning, self.declaration.name
+        call, name, covers = meaning, self.declaration.name, self._covers
 
         def quick(extents: Extents | None, *operands: Any) -> Any:
-            if extents is not None:
+            if extents is not None and not covers(extents, operands):
                 return guarded(extents, *operands)
             data = operands
             for at, operand in enumerate(operands):
-                if type(operand) is Tracked:
+                kind = type(operand)
+                if kind is Tracked:
                     if operand.poison is not None:
                         return guarded(extents, *operands)
                     data = (*data[:at], operand.data, *data[at + 1 :])
-                elif type(operand) is PoisonScalar:
+                elif kind is PoisonScalar:
                     return guarded(extents, *operands)
             try:
                 result = call(*data, **keywords)
@@ -271,24 +344,72 @@ class Operator:
 
         return quick
 
+    def _covers(self, extents: Extents, operands: Sequence[Any]) -> bool:
+        """True when all that the types call partly valid is valid throughout this time."""
+        mine, shapes, valids = extents
+        for at in self.valid_operands:
+            if mine[at] != operands[at].shape:
+                return False
+        valid = valids[0]
+        return valid is None or valid == (self._static_shapes[0] or shapes[0])
+
     def _quick_write(self, guarded: Apply) -> Apply:
         """The way of clean values into clean storage."""
-        if self._convert or self._asks_out or len(self._target) != 1 or self._alias != self._target[0] or self._meaning is None:
+        if self._convert or self._asks_out or len(self._target) != 1 or self._meaning is None:
             return guarded
-        call, name, keywords, target = self._meaning, self.declaration.name, self._keywords, self._target[0]
+        gives = self._alias == self._target[0]
+        if not gives and (self._alias is not None or isinstance(self.result_types[0], ShapedType | ScalarType | TupleType)):
+            return guarded
+        call, name, keywords, target, covers = (
+            self._meaning,
+            self.declaration.name,
+            self._keywords,
+            self._target[0],
+            self._covers,
+        )
 
         def quick(extents: Extents | None, *operands: Any) -> Any:
             written = operands[target]
-            if extents is not None or type(written) is not Tracked or written.base is not None or written.mask is not None:
+            if type(written) is not Tracked or written.mask is not None or (written.base is not None and stale_layers(written)):
                 return guarded(extents, *operands)
+            if extents is not None and not covers(extents, operands):
+                return guarded(extents, *operands)
+            data = operands
             for at, operand in enumerate(operands):
-                if at != target and (type(operand) is Tracked or type(operand) is PoisonScalar):
+                kind = type(operand)
+                if kind is Tracked:
+                    if at != target and operand.poison is not None:
+                        return guarded(extents, *operands)
+                    data = (*data[:at], operand.data, *data[at + 1 :])
+                elif kind is PoisonScalar:
                     return guarded(extents, *operands)
             try:
-                call(*operands[:target], written.data, *operands[target + 1 :], **keywords)
+                call(*data, **keywords)
             except Exception as error:
                 raise OperatorFailed(name, describe_values(operands), error) from error
-            return written
+            return written if gives else None
+
+        return quick
+
+    def _quick_view(self, guarded: Apply) -> Apply:
+        """The way of a clean array to the view of it."""
+        alias, meaning, dtype, shape = self._alias, self._meaning, self._result_numpy[0], self._static_shapes[0]
+        if self._convert or self._asks_out or len(self.result_types) != 1 or alias is None or meaning is None or shape is None:
+            return guarded
+        call, name, keywords, covers = meaning, self.declaration.name, self._keywords, self._covers
+
+        def quick(extents: Extents | None, *operands: Any) -> Any:
+            if extents is not None and not covers(extents, operands):
+                return guarded(extents, *operands)
+            for operand in operands:
+                kind = type(operand)
+                if kind is Tracked or kind is PoisonScalar:
+                    return guarded(extents, *operands)
+            try:
+                result = call(*operands, **keywords)
+            except Exception as error:
+                raise OperatorFailed(name, describe_values(operands), error) from error
+            return result if result.dtype == dtype and result.shape == shape else guarded(extents, *operands)
 
         return quick
 
@@ -660,6 +781,7 @@ def _probe(ufunc: Any, dtypes: Sequence[tuple[DataType | None, bool]]) -> np.dty
         return None
 
 
-def operator_for(call: Call, declaration: Declaration, written: bool, unstable: bool) -> Operator:
-    """The operator of a call. ``written``: its result is written in place later; ``unstable``: something in its function is."""
-    return Operator(call, declaration, written, unstable)
+def operator_for(call: Call, declaration: Declaration, written: bool, unstable: bool, without: str | None = None) -> Operator:
+    """The operator of a call. ``written``: its result is written in place later; ``unstable``: something in its function is;
+    ``without``: the operand that the meaning does not get."""
+    return Operator(call, declaration, written, unstable, without)

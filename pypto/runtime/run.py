@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,22 +20,36 @@ from pypto.runtime.analysis import last_return
 from pypto.runtime.arguments import Bound, bind_arguments
 from pypto.runtime.compile import Linked, link
 from pypto.runtime.dims import free_symbols
+from pypto.runtime.engine import Engine, Task, one_step_of, steps_of
 from pypto.runtime.errors import ArgumentError, ArgumentTypeError, PoisonError, RunError
 from pypto.runtime.evaluate import evaluate
 from pypto.runtime.failure import run_error
+from pypto.runtime.host import HostDoor, drive
 from pypto.runtime.operators import partial_valid
+from pypto.runtime.ranks import bind_ranks
+from pypto.runtime.schedules import Schedule, schedule_of
+from pypto.runtime.signals import Finding, SignalReuseWarning
 from pypto.runtime.values import PoisonScalar, Tracked, first_poison, is_array, valid_part
-
-_SCHEDULE = re.compile(r"round_robin|greedy|random:\d+|replay:.+")
-
+from pypto.runtime.world import ON_HOST, Observer, Place, World, home_of
 
 @dataclass(frozen=True)
 class Report:
-    """What a run leaves behind besides its results: windows and signals by name, and counts."""
+    """What a run leaves behind besides its results.
 
-    windows: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    signals: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    ``windows`` and ``signals`` hold for each window buffer a list over the ranks of its domain; ``statistics`` are counts; ``schedule`` is
+    the order in which the ranks took their turns (:func:`pypto.runtime.write_schedule` saves it for ``replay:FILE``); ``findings`` are
+    waits that waited for nothing.
+    """
+
+    windows: Mapping[str, Sequence[Any]] = field(default_factory=dict[str, Sequence[Any]])
+    signals: Mapping[str, Sequence[Any]] = field(default_factory=dict[str, Sequence[Any]])
     statistics: Mapping[str, int] = field(default_factory=dict[str, int])
+    schedule: Sequence[int] = ()
+    findings: Sequence[Finding] = ()
+
+
+MOST_RANKS = 64
+"""The largest number of ranks of a run."""
 
 
 def run(
@@ -45,48 +59,85 @@ def run(
     entry: str | None = None,
     schedule: str | None = None,
     report: bool = False,
+    observers: Sequence[Observer] = (),
 ) -> Any:
     """Run a program, or one function, on NumPy arrays.
 
     Arrays are given in parameter order, also those for ``Out`` and ``InOut`` parameters, which are written in place; trailing ``Out``
     arrays may be left out. Scalar parameters take numbers. An array given for an ``In`` parameter is never changed.
 
+    A host orchestrator runs once, and what it dispatches runs on the ranks. Any other function runs on every rank: an argument is one value,
+    of which every rank gets its own copy, or a list of one for each rank; a distributed tensor is a list of what the ranks' windows hold
+    at first, one array for all, or None (or left out) for zeros. Arrays of ``Out`` and ``InOut`` parameters are written in place when there
+    is one for each rank.
+
     Args:
         program: what to run.
         arrays: one argument for each parameter of the entry function.
-        ranks: the number of ranks.
+        ranks: the number of ranks, 1 to 64.
         entry: name of the entry function; by default the host orchestrator, else the function that no other calls.
         schedule: how ranks take turns: ``round_robin``, ``greedy``, ``random:SEED`` or ``replay:FILE``.
         report: also give a :class:`Report`, as ``(results, report)``.
+        observers: are told of every access to windows.
 
     Returns:
         The result of the entry function: one array (or number), a tuple of them, or None. A returned ``Out`` array is the very object
-        that was given.
+        that was given. On several ranks, and for a function that reaches other ranks, each result is a list over the ranks; so is a window
+        that a host orchestrator returns.
 
     Raises:
         ArgumentError: the arguments do not fit the parameters, or there is no one entry function.
         RunError: a statement failed; it names the statement.
+        DeadlockError: no rank can go on, and not all have finished.
         PoisonError: elements that were never written reach a result, a branch, an index or a loop bound.
+
+    Warns:
+        SignalReuseWarning: a wait was satisfied by posts that an earlier wait on its cell had used up.
     """
     if not isinstance(program, Program | Function):
         raise ArgumentTypeError(f"run takes a program or a function, got {type(program).__name__}")
-    if schedule is not None and not _SCHEDULE.fullmatch(schedule):
-        raise ArgumentError(f"{schedule!r} is no schedule", hint='one of "round_robin", "greedy", "random:SEED", "replay:FILE"')
+    turns = schedule_of(schedule)
     if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
         raise ArgumentError(f"ranks must be a positive integer, got {ranks!r}")
-    if ranks != 1:
-        raise RunError(
-            f"this program has nothing that runs on {ranks} ranks: that takes distributed kernels", hint="run it with ranks=1"
-        )
+    if ranks > MOST_RANKS:
+        raise ArgumentError(f"a run has at most {MOST_RANKS} ranks, got {ranks}")
     try:
         function = entry_function(program, entry)
         linked = link(program) if isinstance(program, Program) else _alone(function)
-        results = execute(linked, function, bind_arguments(function, arrays))
+        facts = linked.facts.of(function)
+        if not facts.distributed and (ranks == 1 or function.is_host_orchestrator):
+            results = execute(linked, function, bind_arguments(function, arrays))
+            world = None
+        else:
+            world = World(ranks, observers)
+            engine = Engine(world, turns)
+            results = (run_host if facts.host else run_ranks)(linked, function, arrays, engine)
     except Error as error:
         raise for_users(error) from error.__cause__
+    if world is not None:
+        _warn(world.findings)
     if not report:
         return results
-    return results, Report(statistics={"ranks": 1, "functions": len(linked.units)})
+    return results, _report(linked, world, turns, ranks)
+
+
+def _warn(findings: Sequence[Finding]) -> None:
+    seen: set[tuple[int, int]] = set()
+    for finding in findings:
+        key = (id(finding.statement), id(finding.earlier))
+        if key not in seen:
+            seen.add(key)
+            warnings.warn(SignalReuseWarning(finding.text), stacklevel=3)
+
+
+def _report(linked: Linked, world: World | None, turns: Schedule, ranks: int) -> Report:
+    counts = {"ranks": ranks, "functions": len(linked.units)}
+    if world is None:
+        return Report(statistics=counts)
+    counts["steps"] = len(turns.taken)
+    for name, value in (("posts", "posts"), ("waits", "waits"), ("bytes_moved", "moved")):
+        counts[name] = sum(getattr(door, value) for door in world.doors)
+    return Report(world.contents(False), world.contents(True), counts, turns.taken, tuple(world.findings))
 
 
 def _alone(function: Function) -> Linked:
@@ -96,7 +147,7 @@ def _alone(function: Function) -> Linked:
             function.span,
             "run the program, with entry= if it is not the entry function",
         )
-    return Linked(None)
+    return link(function)
 
 
 def entry_function(program: Program | Function, entry: str | None = None) -> Function:
@@ -130,6 +181,51 @@ def entry_function(program: Program | Function, entry: str | None = None) -> Fun
     raise ArgumentError(f"the program has {why}: {listed}", program.span, "say which one with entry=")
 
 
+def run_ranks(linked: Linked, function: Function, arguments: Sequence[Any], engine: Engine) -> Any:
+    """Run a function on every rank of an engine; each result is a list over the ranks."""
+    world = engine.world
+    bounds = bind_ranks(function, arguments, world, linked.facts.of(function).signals)
+    call = linked.function(function)
+    begin = steps_of if linked.facts.of(function).distributed else one_step_of
+    tasks = [Task(function.name, begin(call, bound.values)) for bound in bounds]
+    for rank, task in zip(engine.ranks, tasks, strict=True):
+        rank.add(task)
+    engine.run()
+    results: list[Any] = []
+    for device, (bound, task) in enumerate(zip(bounds, tasks, strict=True)):
+        bound.write_back()
+        try:
+            results.append(_results(function, task.value, bound))
+        except PoisonError as error:
+            error.rank = device
+            error.message = f"rank {device}: {error.message}"
+            raise
+    if all(r is None for r in results):
+        return None
+    if type(results[0]) is tuple:
+        return tuple([[r[at] for r in results] for at in range(len(results[0]))])
+    return results
+
+
+def run_host(linked: Linked, function: Function, arguments: Sequence[Any], engine: Engine) -> Any:
+    """Run host code, and on the ranks what it dispatches."""
+    bound = bind_arguments(function, arguments)
+    if bound.windows:
+        param = bound.windows[0].param
+        raise ArgumentTypeError(
+            f"{function.name}: a host orchestrator allocates its windows; {param.name_hint!r} cannot be given to a run", param.span
+        )
+    call = linked.function(function)
+    try:
+        with np.errstate(all="ignore"):
+            value = drive(call(HostDoor(engine.world, engine), *bound.values), engine)
+    except Exception as error:  # noqa: BLE001 - every exception under generated code is told as one of its statement
+        failure = run_error(error)
+        raise failure from (failure.__cause__ or _unwrapped(error))
+    bound.write_back()
+    return _results(function, value, bound)
+
+
 def execute(linked: Linked, function: Function, bound: Bound) -> Any:
     """Run a linked function on bound arguments and give its checked results."""
     call = linked.function(function)
@@ -139,9 +235,7 @@ def execute(linked: Linked, function: Function, bound: Bound) -> Any:
     except Exception as error:  # noqa: BLE001 - every exception under generated code is told as one of its statement
         failure = run_error(error)
         raise failure from (failure.__cause__ or _unwrapped(error))
-    for _, array, tracked in bound.outputs:
-        if tracked.data is not array:
-            array[...] = tracked.data
+    bound.write_back()
     return _results(function, value, bound)
 
 
@@ -173,6 +267,9 @@ def _listed(value: Any, several: bool) -> list[Any]:
 def _result(function: Function, value: Any, type_: Type | None, name: str | None, statement: Any, bound: Bound) -> Any:
     if value is None:
         return None
+    place = home_of(value)
+    if place is not None:
+        return _window_result(function, value, place, type_, name, statement, bound)
     if type(value) is tuple:
         inner: Sequence[Any] = type_.types if isinstance(type_, TupleType) else [None] * len(value)  # pyright: ignore[reportUnknownArgumentType]
         return tuple([_result(function, v, t, name, statement, bound) for v, t in zip(value, inner, strict=False)])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
@@ -189,6 +286,22 @@ def _result(function: Function, value: Any, type_: Type | None, name: str | None
     if isinstance(type_, ScalarType) and type_.dtype is not DataType.TASK_ID:
         return numpy_dtype(type_.dtype).type(value)
     return value
+
+
+def _window_result(
+    function: Function, value: Any, place: Place, type_: Type | None, name: str | None, statement: Any, bound: Bound
+) -> Any:
+    """What a window holds at the end: the rank's own part, or for host code a list over the ranks."""
+    if place.device != ON_HOST:
+        _check_poison(function, value, type_, name, statement, bound, "the result")
+        given = bound.given.get(id(place.buffer))
+        return given if given is not None and given.shape == value.data.shape else value.data.copy()
+    parts: list[Any] = []
+    for device in place.buffer.devices or ():
+        part = place.on(device)
+        _check_poison(function, part, type_, name, statement, bound, f"rank {device}'s result")
+        parts.append(part.data.copy())
+    return parts
 
 
 def _check_poison(

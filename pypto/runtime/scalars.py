@@ -139,9 +139,3 @@ def shifted_right(left: Scalar, right: Scalar) -> Scalar:
 def _check_count(count: int) -> None:
     if count < 0:
         raise Refusal(f"a shift by {count} bits", hint="shift counts are not negative")
-
-
-def device_zero(device: Scalar) -> None:
-    """Refuse a dispatch to a rank that a run with one rank does not have."""
-    if device != 0:
-        raise Refusal(f"device {int(device)} does not exist in a run with one rank", hint="distributed runs need ranks > 1")

@@ -35,10 +35,10 @@ class Tracked:
 
     ``base`` and ``move`` make it a view: its mask is ``move`` of the base's mask. ``stale`` marks the elements of an output that the
     running function has not written yet; they count as poison in that function and as nothing outside of it. An overlay (a ``base``
-    without ``move``) shares the base's mask and adds its own ``stale``.
+    without ``move``) shares the base's mask and adds its own ``stale``. ``place`` says where in a window buffer it lies, once asked for.
     """
 
-    __slots__ = ("_mask", "_stale", "base", "data", "move")
+    __slots__ = ("_mask", "_stale", "base", "data", "move", "place")
 
     def __init__(
         self,
@@ -53,6 +53,7 @@ class Tracked:
         self.base = base
         self.move = move
         self._stale = stale
+        self.place: Any = None
 
     @property
     def shape(self) -> tuple[int, ...]:

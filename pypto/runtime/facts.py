@@ -1,0 +1,252 @@
+"""What the functions of a program need to know of one another before code is made for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from pypto.ir.enums import ArgEffect, ParamDirection
+from pypto.ir.expr import Call, Expr, IterArg, MakeTuple, Submit, TupleGetItemExpr, Var
+from pypto.ir.function import Function, Program
+from pypto.ir.node import walk
+from pypto.ir.stmt import (
+    AssignStmt,
+    CommDomainScopeStmt,
+    ForStmt,
+    IfStmt,
+    ReturnStmt,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    flatten_to_stmts,
+)
+from pypto.ir.types import DistributedTensorType, TupleType, Type
+from pypto.ops.declare import Declaration
+from pypto.runtime.operators import effect_on
+from pypto.runtime.reach import asks_world
+
+
+class FunctionFacts:
+    """Of one function: whether it reaches other ranks, whether it is host code, which parameters are signals, which it gives back.
+
+    ``returned`` has an entry for each result: the position of the parameter that is returned itself (whatever was written into it), or
+    None.
+    """
+
+    __slots__ = ("distributed", "host", "param_directions", "returned", "signals")
+
+    def __init__(
+        self,
+        distributed: bool,
+        host: bool,
+        param_directions: Sequence[ParamDirection],
+        returned: Sequence[int | None],
+        signals: frozenset[int],
+    ) -> None:
+        self.distributed = distributed
+        self.host = host
+        self.param_directions = param_directions
+        self.returned = returned
+        self.signals = signals
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """All of it as one hashable value."""
+        return (self.distributed, self.host, tuple(self.param_directions), tuple(self.returned), self.signals)
+
+
+class Facts:
+    """The facts of a program's functions, found when they are first asked for."""
+
+    def __init__(self, program: Program | None) -> None:
+        self._program = program
+        self._known: dict[str, FunctionFacts] = {}
+        self._alone: dict[int, tuple[Function, FunctionFacts]] = {}
+        self._open: set[str] = set()
+
+    def of_callee(self, name: str) -> FunctionFacts | None:
+        """The facts of a function of the program, None when there is none of that name."""
+        known = self._known.get(name)
+        if known is not None:
+            return known
+        function = None if self._program is None else self._program.get_function(name)
+        if function is None:
+            return None
+        if name in self._open:  # they call one another in a circle
+            return FunctionFacts(False, function.is_host_orchestrator, function.param_directions, (), frozenset())
+        self._open.add(name)
+        try:
+            found = self._known[name] = self._find(function)
+        finally:
+            self._open.discard(name)
+        return found
+
+    def of(self, function: Function) -> FunctionFacts:
+        """The facts of a function."""
+        if self._program is not None and self._program.get_function(function.name) is function:
+            found = self.of_callee(function.name)
+            assert found is not None
+            return found
+        known = self._alone.get(id(function))
+        if known is None:
+            known = self._alone[id(function)] = (function, self._find(function))
+        return known[1]
+
+    def _find(self, function: Function) -> FunctionFacts:
+        distributed = any(_is_distributed(p.type) for p in function.params)
+        dispatches = False
+        calls: list[Call | Submit] = []
+        for node in walk(function.body):
+            if isinstance(node, CommDomainScopeStmt):
+                distributed = True
+            elif isinstance(node, Call | Submit):
+                if node.op.is_function:
+                    calls.append(node)
+                    dispatches = dispatches or "device" in node.attrs
+                    callee = self.of_callee(node.op.name)
+                    distributed = distributed or (callee is not None and callee.distributed)
+                elif isinstance(node.op, Declaration):
+                    if node.op.communicates or asks_world(node.op) or "device" in node.attrs:
+                        distributed = True
+                        calls.append(node)
+        distributed = distributed or dispatches
+        origin = _Origins(function, self.of_callee)
+        signals = frozenset(origin.signals(calls))
+        host = distributed and (dispatches or function.is_host_orchestrator)
+        return FunctionFacts(distributed, host, function.param_directions, origin.returned(), signals)
+
+
+def _is_distributed(type_: Type) -> bool:
+    return isinstance(type_, DistributedTensorType) or (
+        isinstance(type_, TupleType) and any(_is_distributed(t) for t in type_.types)
+    )
+
+
+def value_sources(body: Stmt, returns: list[ReturnStmt] | None = None) -> dict[Var, list[Expr]]:
+    """What each variable of a body may be: assigned values, and what loops and branches hand on. Return statements go to ``returns``."""
+    sources: dict[Var, list[Expr]] = {}
+    pending: list[tuple[Stmt, Sequence[Var]]] = [(body, [])]
+    while pending:
+        at, results = pending.pop()
+        for stmt in flatten_to_stmts(at):
+            if isinstance(stmt, AssignStmt):
+                sources.setdefault(stmt.var, []).append(stmt.value)
+            elif isinstance(stmt, ReturnStmt):
+                if returns is not None:
+                    returns.append(stmt)
+            elif isinstance(stmt, YieldStmt):
+                for var, value in zip(results, stmt.value, strict=False):
+                    sources.setdefault(var, []).append(value)
+            elif isinstance(stmt, IfStmt):
+                pending.append((stmt.then_body, stmt.return_vars))
+                if stmt.else_body is not None:
+                    pending.append((stmt.else_body, stmt.return_vars))
+            elif isinstance(stmt, ForStmt | WhileStmt):
+                for arg, var in zip(stmt.iter_args, stmt.return_vars, strict=False):
+                    sources.setdefault(arg, []).append(arg.initValue)
+                    sources.setdefault(var, []).append(arg)
+                pending.append((stmt.body, stmt.iter_args))
+            else:
+                inner = getattr(stmt, "body", None)
+                if isinstance(inner, Stmt):
+                    pending.append((inner, results))
+    return sources
+
+
+class _Origins:
+    """Which parameter a variable is, through copies, writes in place, loops and branches."""
+
+    def __init__(self, function: Function, callee: Callable[[str], FunctionFacts | None]) -> None:
+        self._callee = callee
+        self._position = {p: i for i, p in enumerate(function.params)}
+        self._returns: list[ReturnStmt] = []
+        self._sources = value_sources(function.body, self._returns)
+
+    def returned(self) -> list[int | None]:
+        """For each result the parameter it is."""
+        if not self._returns:
+            return []
+        found: list[int | None] = []
+        for at in range(len(self._returns[0].value)):
+            origins = {self._whole(r.value[at]) if at < len(r.value) else None for r in self._returns}
+            found.append(origins.pop() if len(origins) == 1 else None)
+        return found
+
+    def signals(self, calls: Sequence[Call | Submit]) -> Iterator[int]:
+        """The parameters whose windows hold signals: somebody waits for their cells."""
+        for call in calls:
+            if call.op.is_function:
+                callee = self._callee(call.op.name)
+                places = callee.signals if callee is not None else ()
+                operands = [call.args[i] for i in places if i < len(call.args)]
+            else:
+                declaration = call.op
+                assert isinstance(declaration, Declaration)
+                wanted = declaration.waits or ("signal" if declaration.collective else None)
+                params = declaration.params_of(len(call.args))
+                operands = [a for p, a in zip(params, call.args, strict=False) if p.name == wanted]
+            for operand in operands:
+                at = self._part(operand)
+                if at is not None:
+                    yield at
+
+    def _whole(self, expr: Expr) -> int | None:
+        """The parameter that a value is, all of it."""
+        return self._trace(expr, views=False)
+
+    def _part(self, expr: Expr) -> int | None:
+        """The parameter that a value is, or is a view of."""
+        return self._trace(expr, views=True)
+
+    def _trace(self, expr: Expr, views: bool) -> int | None:
+        origins: set[int] = set()
+        seen: set[Var] = set()
+        stack: list[Expr] = [expr]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, Var):
+                if node in self._position and node not in self._sources:
+                    origins.add(self._position[node])
+                    continue
+                if node in seen:
+                    continue
+                seen.add(node)
+                sources = self._sources.get(node)
+                if not sources and not isinstance(node, IterArg):
+                    return None
+                if node in self._position:
+                    origins.add(self._position[node])
+                stack += sources or []
+            else:
+                below = self._below(node, views)
+                if below is None:
+                    return None
+                stack.append(below)
+        return origins.pop() if len(origins) == 1 else None
+
+    def _below(self, node: Expr, views: bool) -> Expr | None:
+        """The operand that an expression passes on."""
+        index = 0
+        whole = node
+        if isinstance(node, TupleGetItemExpr):
+            index, whole = node.index, node.tuple
+            seen = 0
+            while isinstance(whole, Var) and seen < 64:
+                sources = self._sources.get(whole, [])
+                if len(sources) != 1:
+                    return None
+                whole = sources[0]
+                seen += 1
+            if isinstance(whole, MakeTuple):
+                return whole.elements[index]
+        if isinstance(whole, Call | Submit) and whole.op.is_function:
+            callee = self._callee(whole.op.name)
+            if callee is None or index >= len(callee.returned):
+                return None
+            at = callee.returned[index]
+            return whole.args[at] if at is not None and at < len(whole.args) else None
+        if isinstance(whole, Call) and isinstance(whole.op, Declaration) and whole.op.alias is not None and whole is node:
+            for param, arg in zip(whole.op.params_of(len(whole.args)), whole.args, strict=False):
+                if param.name == whole.op.alias:
+                    written = effect_on(whole.op, param.name, whole.kwargs) is not ArgEffect.Read
+                    return arg if views or written else None
+        return None

@@ -1,0 +1,77 @@
+"""Where each rank is: for the report of a deadlock, and for the other ranks when one fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import FrameType, GeneratorType
+from typing import Any
+
+from pypto.diagnostics import Error, source_line
+from pypto.ir.stmt import Stmt
+from pypto.runtime.units import unit_of_file
+
+_LONGEST = 120
+
+
+@dataclass(frozen=True)
+class RankState:
+    """Where one rank is: ``status`` is ``waits``, ``runs``, ``idle`` (nothing to do yet), ``failed`` or ``finished``; ``detail`` says what
+    it waits for."""
+
+    rank: int
+    status: str
+    statement: Stmt | None = None
+    detail: str = ""
+    function: str = ""
+
+    @property
+    def text(self) -> str:
+        """The state as one line."""
+        at = statement_text(self.statement)
+        where = f" at {at}" if at else ""
+        inside = f" in {self.function!r}" if self.function else ""
+        if self.status == "waits":
+            return f"rank {self.rank} {self.detail}{where}{inside}"
+        if self.status in ("runs", "failed"):
+            return f"rank {self.rank} {'is' if self.status == 'runs' else 'failed'}{where or ' at its beginning'}{inside}"
+        return f"rank {self.rank} {'has finished' if self.status == 'finished' else 'has nothing to do'}"
+
+
+def statement_text(statement: Stmt | None) -> str:
+    """Place and source text of a statement, as far as they are known."""
+    if statement is None:
+        return ""
+    span = statement.span
+    place = f"{span.filename}:{span.begin_line} " if span.begin_line > 0 else ""
+    text = source_line(span) if place else None
+    if not text or not text.strip():
+        try:
+            text = statement.as_python()
+        except Error:
+            return place.strip()
+    return f"{place}`{_short(text)}`"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
+
+
+def current_place(generator: Any) -> tuple[Stmt | None, str]:
+    """The statement at which generated code stands, and its function."""
+    while isinstance(generator, GeneratorType):
+        inner: Any = generator.gi_yieldfrom  # pyright: ignore[reportUnknownMemberType]
+        if not isinstance(inner, GeneratorType):
+            break
+        generator = inner  # pyright: ignore[reportUnknownVariableType]
+    frame: FrameType | None = getattr(generator, "gi_frame", None)
+    unit = None if frame is None else unit_of_file(frame.f_code.co_filename)
+    if frame is None or unit is None:
+        return None, ""
+    return unit.statement_at(frame.f_lineno), unit.function.name
+
+
+def listed(states: Sequence[RankState], but: int | None = None) -> str:
+    """The states, a line each."""
+    return "\n".join(f"  {s.text}" for s in states if s.rank != but)
