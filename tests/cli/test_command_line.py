@@ -197,3 +197,73 @@ def test_arguments(text: str, name: str, expected: object) -> None:
 def test_arguments_that_cannot_be_read(text: str, words: str) -> None:
     with pytest.raises(Error, match=words):
         read_argument(text)
+
+
+# -- several ranks --------------------------------------------------------------------------------------------------------
+
+DISTRIBUTED = """import pypto.language as pl
+import pypto.language.distributed as pld
+
+
+@pl.program
+class Sum:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[1, 8], pl.FP32],
+        data: pl.InOut[pld.DistributedTensor[[1, 8], pl.FP32]],
+        signal: pl.InOut[pld.DistributedTensor[[3, 1], pl.INT32]],
+    ) -> pld.DistributedTensor[[1, 8], pl.FP32]:
+        data = pl.store(pl.load(x, [0, 0], [1, 8]), [0, 0], data)
+        data = pld.tensor.allreduce(data, signal, op=pld.ReduceOp.Sum)
+        return data
+
+
+@pl.program
+class Hangs:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(self, signal: pl.InOut[pld.DistributedTensor[[4, 1], pl.INT32]]) -> pld.DistributedTensor[[4, 1], pl.INT32]:
+        me = pld.rank(pld.get_comm_ctx(signal))
+        if me == 0:
+            pld.system.wait(signal, [1, 0], 1, cmp=pld.WaitCmp.Ge)
+        return signal
+"""
+
+
+@pytest.fixture
+def ranks_file(tmp_path: Path) -> Path:
+    path = tmp_path / "ranks.py"
+    path.write_text(DISTRIBUTED)
+    return path
+
+
+def test_run_on_several_ranks_prints_and_saves_the_result_of_each(ranks_file: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "saved"
+    ran = pypto(
+        "run", f"{ranks_file}:Sum", "--arg", "x=FP32[1,8]:arange", "--ranks", "3", "--schedule", "random:5", "--save", str(saved)
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert [line for line in ran.stdout.splitlines() if line.startswith("result")] == [
+        f"result 0 of rank {r}: float32[1, 8]  min 0  max 21  mean 10.5" for r in range(3)
+    ]
+    np.testing.assert_array_equal(np.load(saved / "result0_rank2.npy"), 3 * np.arange(8, dtype=np.float32)[None])
+
+
+def test_check_runs_on_the_ranks_that_the_shapes_allow(ranks_file: Path) -> None:
+    checked = pypto("check", f"{ranks_file}:Sum")
+    assert checked.returncode == 0, checked.stderr
+    assert "on 1, 2, 3 ranks (4 left out: it takes 1 to 3) under 4 schedules" in checked.stdout
+
+
+def test_check_without_a_legal_number_of_ranks_says_so(ranks_file: Path) -> None:
+    checked = pypto("check", f"{ranks_file}:Sum", "--ranks", "5,6")
+    assert checked.returncode == 0, checked.stderr
+    assert "not run: it takes 1 to 3 ranks" in checked.stdout
+
+
+def test_a_program_that_hangs_is_broken_and_says_who_waits(ranks_file: Path) -> None:
+    checked = pypto("check", f"{ranks_file}:Hangs", "--ranks", "2")
+    assert checked.returncode == 1
+    assert "broken" in checked.stdout
+    assert "rank 0 waits in pld.system.wait: cell [1, 0] of 'signal' holds 0, wanted is >= 1" in checked.stderr
+    assert "rank 1 has finished" in checked.stderr

@@ -51,3 +51,26 @@ def test_flash_attention(capsys: pytest.CaptureFixture[str]) -> None:
     _, output = run_example("flash_attention.py", capsys)
     assert float(output.rsplit(" ", 1)[1]) < 1e-6
     assert "text held 13 times" in output
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("handwritten_barrier.py", "8 ranks: every rank has its right neighbour's row"),
+        ("ring_pass.py", "8 ranks: every rank has the sum of all rows"),
+        ("allreduce_by_hand.py", "8 ranks: by hand, by meaning and lowered give the same bits"),
+        ("gradient_averaging.py", "after 60 steps"),
+        ("tensor_parallel_linear.py", "8 ranks: every rank has the layer's result"),
+    ],
+)
+def test_examples_on_several_ranks(name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _, output = run_example(name, capsys)
+    assert words in output
+
+
+def test_trained_weights_come_close_to_the_true_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    _, output = run_example("gradient_averaging.py", capsys)
+    errors = [float(e) for e in re.findall(r"weight (\S+)$", output, re.M)]
+    assert len(errors) == 3
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 1e-3
