@@ -265,5 +265,5 @@ def test_a_program_that_hangs_is_broken_and_says_who_waits(ranks_file: Path) -> 
     checked = pypto("check", f"{ranks_file}:Hangs", "--ranks", "2")
     assert checked.returncode == 1
     assert "broken" in checked.stdout
-    assert "rank 0 waits in pld.system.wait: cell [1, 0] of 'signal' holds 0, wanted is >= 1" in checked.stderr
+    assert "pld.system.wait finds 0 in cell [1, 0] of 'signal', and wants >= 1" in checked.stderr
     assert "rank 1 has finished" in checked.stderr
