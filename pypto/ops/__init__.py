@@ -3,6 +3,7 @@
 from pypto.ops import (
     binary,
     bitwise,
+    builtin,
     cast,
     collectives,
     communication,

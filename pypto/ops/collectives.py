@@ -7,7 +7,6 @@ lists over the ranks and add in the order in which the lowered form does, so tha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,29 +19,7 @@ from pypto.ir.types import TensorType, TileType, Type
 from pypto.ops.communication import need_signal, rows_of
 from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, RankCount, describe_type, op
 from pypto.ops.region import Array, Keywords, constant, same, text_of
-
-
-@dataclass(frozen=True)
-class Support:
-    """What a collective accepts: element types of its data (empty: any), reductions, and ways to run it."""
-
-    dtypes: tuple[DataType, ...] = ()
-    reductions: tuple[ReduceOp, ...] = ()
-    modes: tuple[str, ...] = ()
-
-
-MODES = ("mesh", "ring")
-
-SUPPORT: Mapping[str, Support] = {
-    "allreduce": Support((DataType.FP16, DataType.FP32), tuple(ReduceOp), MODES),
-    "barrier": Support(),
-    "broadcast": Support(),
-    "reduce_scatter": Support((), (ReduceOp.Sum,)),
-    "allgather": Support(),
-    "all_to_all": Support(),
-    "all_to_all_v": Support(),
-}
-"""The one table of what collectives accept inside kernels."""
+from pypto.ops.support import MODES, SUPPORT, Support
 
 
 def _data(declaration: Declaration, args: Sequence[Expr], at: int) -> TensorType | TileType:

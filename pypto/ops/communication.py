@@ -163,6 +163,7 @@ op(
     result=_allocation_type,
     meaning=allocate,
     lanes=Lanes.NONE,
+    allocates=True,
     short=True,
     doc="Allocate a window buffer: zeroed room on every rank of the communication domain that uses it. Host orchestrators only.",
 )
@@ -191,6 +192,7 @@ op(
     result=_window_type,
     meaning=window,
     lanes=Lanes.NONE,
+    window_of="buf",
     short=True,
     doc="See a window buffer as a distributed tensor.",
 )
@@ -246,6 +248,7 @@ op(
     result=_context_type,
     meaning=context_of,
     lanes=Lanes.NONE,
+    context_of="dist_tensor",
     short=True,
     doc="The communication context of a distributed tensor: which ranks share its window, and which of them this one is.",
 )

@@ -117,6 +117,11 @@ _OPTIONAL_FACTS: Mapping[str, Any] = {
     "signals": (),
     "ranks": None,
     "counts_ranks": False,
+    "allocates": False,
+    "window_of": None,
+    "context_of": None,
+    "carries_out": None,
+    "host_kernel": None,
     "implied_forms": EMPTY,
 }
 
@@ -126,13 +131,17 @@ class Declaration(DeclaredOp):
 
     __slots__ = (
         "alias",
+        "allocates",
+        "carries_out",
         "category",
         "collective",
         "composite",
+        "context_of",
         "counts_ranks",
         "doc",
         "fresh",
         "hardware_only",
+        "host_kernel",
         "implied_forms",
         "indices",
         "internal_only",
@@ -167,6 +176,7 @@ class Declaration(DeclaredOp):
         "type_memo",
         "valid_only",
         "waits",
+        "window_of",
         "write_channel",
         "writes",
     )
@@ -208,6 +218,11 @@ class Declaration(DeclaredOp):
         self.collective: bool = facts.pop("collective")
         self.signals: tuple[str, ...] = tuple(facts.pop("signals"))
         self.counts_ranks: bool = facts.pop("counts_ranks")
+        self.allocates: bool = facts.pop("allocates")
+        self.window_of: str | None = facts.pop("window_of")
+        self.context_of: str | None = facts.pop("context_of")
+        self.carries_out: tuple[str, str] | None = facts.pop("carries_out")
+        self.host_kernel: Callable[..., Any] | None = facts.pop("host_kernel")
         self.ranks: Callable[[Sequence[Expr], Mapping[str, AttrValue]], RankCount] | None = facts.pop("ranks")
         self.implied_forms: Mapping[str, Mapping[str, AttrValue]] = facts.pop("implied_forms")
         self.category: str = facts.pop("category") or _category(name)
@@ -233,7 +248,9 @@ class Declaration(DeclaredOp):
             *self.valid_only,
             *self.reads_when,
         )
-        singles = [n for n in (self.alias, self.remote, self.posts, self.waits) if n is not None]
+        singles = [
+            n for n in (self.alias, self.remote, self.posts, self.waits, self.window_of, self.context_of) if n is not None
+        ]
         for what in (*touched, *singles):
             if what not in names:
                 raise InvalidValueError(f"operator {self.name!r} declares an effect on {what!r}, which is no parameter of it")
@@ -303,6 +320,14 @@ class Declaration(DeclaredOp):
         for index, param in enumerate(self.operand_params):
             if param.name == self.alias:
                 return index
+        return None
+
+    def operand_at(self, args: Sequence[Expr], name: str | None) -> Expr | None:
+        """The operand of a call that the parameter ``name`` stands for; None for no name, or when it is left out."""
+        if name is not None:
+            for param, arg in zip(self.params_of(len(args)), args, strict=False):
+                if param.name == name:
+                    return arg
         return None
 
     def get_attr_keys(self) -> list[str]:
@@ -603,6 +628,11 @@ def op(
     signals: Sequence[str] = (),
     ranks: Callable[[Sequence[Expr], Mapping[str, AttrValue]], RankCount] | None = None,
     counts_ranks: bool = False,
+    allocates: bool = False,
+    window_of: str | None = None,
+    context_of: str | None = None,
+    carries_out: tuple[str, str] | None = None,
+    host_kernel: Callable[..., Any] | None = None,
     implied_forms: Mapping[str, Mapping[str, AttrValue]] = EMPTY,  # type: ignore[assignment]
     kind: Callable[..., Declaration] = Declaration,
 ) -> Declaration:
@@ -649,6 +679,11 @@ def op(
         signals: the operands that are signals: cells that ranks post to and wait for, no data.
         ranks: how many ranks a call can run on, as far as the shapes of its operands say.
         counts_ranks: its result is the number of ranks of the run.
+        allocates: its result is the pointer of a new window buffer; the first operand is its size, the keyword ``name`` its name.
+        window_of: the pointer operand of which the result is a window.
+        context_of: the distributed operand of which the result is the communication context.
+        carries_out: for the dispatch of a collective to one rank, the collective, and the way in which it runs.
+        host_kernel: for such a dispatch, what each rank does, as one step after another.
         implied_forms: spellings under which these keywords need not be written, and the keywords.
         kind: what makes the declaration, for operators whose operands come in several arrangements.
 
@@ -692,6 +727,11 @@ def op(
         signals=signals,
         ranks=ranks,
         counts_ranks=counts_ranks,
+        allocates=allocates,
+        window_of=window_of,
+        context_of=context_of,
+        carries_out=carries_out,
+        host_kernel=host_kernel,
         implied_forms=implied_forms,
     )
     register_op(declaration)

@@ -16,6 +16,7 @@ from pypto.ops.declare import OPERANDS, Declaration, Kind, OperandError
 from pypto.ops.scalars import ScalarForm
 from pypto.ops.unified import Unified
 from pypto.ops.vocabulary import lookup, names
+from pypto.parser.builtins import is_machine_only, misspelled, need_attrs, with_dispatch
 from pypto.parser.environment import NOTHING
 from pypto.parser.errors import (
     InvalidOperationError,
@@ -119,7 +120,8 @@ def _resolve(reader: Reader, func: Any) -> tuple[Handler, Any, bool]:
             from pypto.parser.special import read_plain_node
 
             return _call_plain_node(read_plain_node), leaf, True
-        raise unknown_operator(reader, path, func)
+        shown = path if path.startswith("pld.") else f"pl.{path}"
+        raise misspelled(reader, shown, func) or unknown_operator(reader, path, func)
     if type(func) is ast.Attribute:
         root = func.value
         if type(root) is ast.Name and root.id == "self" and "self" not in reader.names:
@@ -129,7 +131,7 @@ def _resolve(reader: Reader, func: Any) -> tuple[Handler, Any, bool]:
         while type(root) is ast.Attribute:
             root = root.value
         if type(root) is ast.Name and root.id not in reader.names and reader.env.value(root.id) is NOTHING:
-            raise reader.undefined(root)
+            raise misspelled(reader, ast.unparse(func), func) or reader.undefined(root)
     raise reader.failure(
         UnsupportedFeatureError,
         f"{ast.unparse(func)[:60]}(...) cannot be called in a kernel",
@@ -196,9 +198,9 @@ def unknown_operator(reader: Reader, path: str, func: Any) -> ParserError:
     if hint is None and not known:
         hint = f"there are no operators under {prefix[:-1]}"
     elif hint is None:
-        for other in ("tile", "tensor", "system", "array"):
+        for other in ("tile", "tensor", "system", "array", "pld.tensor", "pld.tile", "pld.system"):
             if lookup(f"{other}.{leaf}") is not None:
-                hint = f"it exists as pl.{other}.{leaf}"
+                hint = f"it exists as {'' if other.startswith('pld.') else 'pl.'}{other}.{leaf}"
                 break
     return reader.failure(InvalidOperationError, f"unknown operation {shown}", func, hint=hint)
 
@@ -375,11 +377,15 @@ def _call_declared(reader: Reader, node: ast.Call, plan: Plan) -> Expr:
                     written.values[param.name] = value
                 raise _operator_failure(reader, node, entry, written, error) from error
     positional, named, written, attrs_node = _collect(reader, node, entry)
+    if is_machine_only(entry):
+        need_attrs(reader, node, entry.name, attrs_node)
     span = reader.source.span(node)
     try:
         call = entry.build(entry.bind(positional, named), span)
     except Error as error:
         raise _operator_failure(reader, node, entry, written, error) from error
+    if is_machine_only(entry):
+        return with_dispatch(reader, call, attrs_node)
     if attrs_node is not None:
         return with_attrs(reader, call, attrs_node)
     if entry.static_value is not None and reader.function_type is FunctionType.Orchestration and not reader.source.printed:

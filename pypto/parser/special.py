@@ -13,6 +13,7 @@ from pypto.ir.expr import BinaryExpr, Call, ConstBool, ConstFloat, ConstInt, Exp
 from pypto.ir.op import GlobalVar, Op, find_op
 from pypto.ir.types import ScalarType, UnknownType
 from pypto.parser.attrs import read_attrs
+from pypto.parser.builtins import refuse_by_name
 from pypto.parser.calls import SPECIAL, STATEMENT_ONLY, special
 from pypto.parser.errors import (
     InvalidOperationError,
@@ -154,6 +155,7 @@ def _plain_call(reader: Reader, node: ast.Call) -> Expr:
         raise reader.failure(InvalidOperationError, "pl.expr.call takes the name of an operator, then operands", node)
     callee = node.args[0]
     if type(callee) is ast.Constant and isinstance(callee.value, str):
+        refuse_by_name(reader, callee.value, callee)
         op: Op = find_op(callee.value) or Op(callee.value)
     elif type(callee) is ast.Attribute and type(callee.value) is ast.Name and callee.value.id == "self":
         op = GlobalVar(callee.attr)

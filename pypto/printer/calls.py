@@ -19,6 +19,7 @@ from pypto.ir.enums import CastMode
 from pypto.ir.expr import Call, ConstBool, ConstFloat, ConstInt, Expr, IterArg, Submit, Var
 from pypto.ir.op import Op, find_op
 from pypto.ir.types import ScalarType, Type
+from pypto.ops.builtin import dispatch_fault
 from pypto.ops.declare import MISSING, Declaration, Kind, Param, converted, public_name
 from pypto.printer.pieces import quoted
 from pypto.printer.scalars import float_text, signed
@@ -184,7 +185,7 @@ class Calls:
             out.append(")")
             return
         declaration = spelling.declaration
-        if declaration is not None and not binds_back(declaration, call):
+        if declaration is not None and not (binds_back(declaration, call) and _is_whole(declaration, call)):
             self.session.plain.call(call, out)
             return
         head = spelling.head
@@ -300,6 +301,11 @@ def _stamped_text(arg: Expr, wanted: DataType) -> str | None:
     if isinstance(arg, ConstInt) and arg.dtype is wanted and wanted.is_int():
         return str(arg.value)
     return None
+
+
+def _is_whole(declaration: Declaration, call: Call) -> bool:
+    """False for the dispatch of a collective that lacks what its spelling must have."""
+    return declaration.carries_out is None or dispatch_fault(call) is None
 
 
 def binds_back(declaration: Declaration, call: Call) -> bool:

@@ -23,6 +23,9 @@ from pypto.ir.types import DistributedTensorType, ShapedType, TensorType, TupleT
 from pypto.ops.declare import Declaration, Lanes
 from pypto.runtime.operators import effect_on
 
+Returned = Callable[[str], Sequence[int | None]]
+"""For each result of a callee the parameter that it is, None when it may be something else."""
+
 Directions = Callable[[str], Sequence[ParamDirection] | None]
 """The parameter directions of a callee, None when there is no such function."""
 
@@ -39,9 +42,10 @@ class Analysis:
     are a partition of the variables: whatever may share storage is in one class.
     """
 
-    def __init__(self, function: Function, directions: Directions) -> None:
+    def __init__(self, function: Function, directions: Directions, returned: Returned) -> None:
         self.function = function
         self.directions = directions
+        self.returned = returned
         self.last_use: dict[Stmt, list[Var]] = {}
         self.assigned: set[Var] = set()
         self.writes_anything = False
@@ -98,7 +102,7 @@ class Analysis:
         return (
             bool(self._windows)
             and has_storage(operand.type)
-            and any(self.root(v) in self._windows for v in storage_roots(operand))
+            and any(self.root(v) in self._windows for v in storage_roots(operand, self.returned))
         )
 
     def unstable(self, operand: Expr) -> bool:
@@ -107,7 +111,7 @@ class Analysis:
             return True
         if isinstance(operand.type, TensorType):
             return self.writes_anything
-        return any(self.is_written(v) for v in storage_roots(operand))
+        return any(self.is_written(v) for v in storage_roots(operand, self.returned))
 
     # -- the walk ----------------------------------------------------------------------------------------------------
 
@@ -118,7 +122,7 @@ class Analysis:
 
     def _alias(self, var: Var, value: Expr) -> None:
         if has_storage(var.type):
-            for source in storage_roots(value):
+            for source in storage_roots(value, self.returned):
                 self._union(var, source)
 
     def _define(self, var: Var, block: int) -> None:
@@ -222,7 +226,7 @@ class Analysis:
             for at, arg in enumerate(call.args):
                 if not has_storage(arg.type):
                     continue
-                roots = list(storage_roots(arg))
+                roots = list(storage_roots(arg, self.returned))
                 direction = directions[at] if directions is not None and at < len(directions) else ParamDirection.In
                 if direction is not ParamDirection.In:
                     self._written += roots
@@ -241,15 +245,15 @@ class Analysis:
             if name in op.scratch:
                 continue
             if effect is not ArgEffect.Read:
-                self._written += storage_roots(arg)
+                self._written += storage_roots(arg, self.returned)
                 self.writes_anything = True
             if effect is not ArgEffect.Write and op.lanes is not Lanes.NONE and name != op.alias:
-                self._read += storage_roots(arg)
+                self._read += storage_roots(arg, self.returned)
             if effect is ArgEffect.ReadWrite:
-                self._read += storage_roots(arg)
+                self._read += storage_roots(arg, self.returned)
 
 
-def storage_roots(expr: Expr) -> Iterator[Var]:
+def storage_roots(expr: Expr, returned: Returned) -> Iterator[Var]:
     """The variables whose storage the value of an expression may share."""
     stack: list[Expr] = [expr]
     while stack:
@@ -262,7 +266,9 @@ def storage_roots(expr: Expr) -> Iterator[Var]:
             stack += node.elements
         elif isinstance(node, Call | Submit):
             if node.op.is_function:
-                stack += [a for a in node.args if has_storage(a.type)]
+                known = returned(node.op.name)
+                places = range(len(node.args)) if not known or None in known else [p for p in known if p is not None]
+                stack += [node.args[p] for p in places if p < len(node.args) and has_storage(node.args[p].type)]
             elif isinstance(node.op, Declaration) and node.op.alias is not None:
                 params = node.op.params_of(len(node.args))
                 stack += [a for p, a in zip(params, node.args, strict=False) if p.name == node.op.alias]

@@ -69,7 +69,8 @@ def bind_arguments(function: Function, arguments: Sequence[Any]) -> Bound:
     if len(given) != len(params):
         missing = params[len(given) :]
         optional = all(
-            isinstance(p.type, DistributedTensorType | CommCtxType) or (d is ParamDirection.Out and isinstance(p.type, TensorType))
+            isinstance(p.type, DistributedTensorType | CommCtxType)
+            or (d is ParamDirection.Out and isinstance(p.type, TensorType))
             for p, d in zip(missing, directions[len(given) :], strict=True)
         )
         if len(given) > len(params) or not optional:

@@ -54,7 +54,7 @@ class FunctionEmitter:
         self.facts = facts
         self.lines = Lines()
         self.scalars = ScalarEmitter(self.lines, self._non_scalar)
-        self.analysis = Analysis(function, self._directions)
+        self.analysis = Analysis(function, self._directions, self._returned)
         mine = facts.of(function)
         self.distributed = DistributedCalls(self, mine) if mine.distributed else None
         self._from_tasks = dispatched_scalars(function.body) if mine.host else set[Var]()
@@ -88,6 +88,10 @@ class FunctionEmitter:
     def _directions(self, name: str) -> Sequence[ParamDirection] | None:
         callee = self.facts.of_callee(name)
         return None if callee is None else callee.param_directions
+
+    def _returned(self, name: str) -> Sequence[int | None]:
+        callee = self.facts.of_callee(name)
+        return () if callee is None else callee.returned
 
     @property
     def entry(self) -> str:

@@ -40,7 +40,7 @@ class Task:
 
     def describe(self) -> str:
         """What a rank that is parked here waits for."""
-        return f"waits for the result of {self.name!r}, which has not finished"
+        return f"{self.name!r} has not finished, whose result it needs"
 
     def finish(self, value: Any, wake: Callable[[Rank], None]) -> None:
         """It is over."""
@@ -99,7 +99,7 @@ class Rank:
             assert self.task is not None
             self.task.finish(stop.value, engine.wake)
             return self._next()
-        except Exception as error:  # noqa: BLE001 - every exception under generated code is told as one of its statement
+        except Exception as error:
             raise engine.failed(self, error) from error
         if blocked is None:
             return True
@@ -107,7 +107,7 @@ class Rank:
         blocked.park(self, engine.world.waiting)
         return False
 
-    def state(self, failed: bool = False) -> RankState:
+    def state(self) -> RankState:
         """Where it stands."""
         if self.task is None:
             return RankState(self.device, "finished")
@@ -115,7 +115,7 @@ class Rank:
             _, function = current_place(self._steps)
             return RankState(self.device, "waits", self.blocked.statement, self.blocked.describe(), function)
         statement, function = current_place(self._steps)
-        return RankState(self.device, "failed" if failed else "runs", statement, "", function)
+        return RankState(self.device, "runs", statement, "", function)
 
 
 class Engine:
@@ -125,7 +125,7 @@ class Engine:
         self.world = world
         self.observers = world.observers
         self.schedule = schedule
-        self.ranks = [Rank(self, door) for door in world.doors]
+        self.ranks: list[Rank] = [Rank(self, door) for door in world.doors]
         world.wake = self.wake
         for door in world.doors:
             door.late = schedule.late
@@ -163,9 +163,9 @@ class Engine:
             error.schedule = self.schedule.taken
         return error
 
-    def states(self, failed: Rank | None = None) -> list[RankState]:
-        """Where the ranks are."""
-        return [rank.state(rank is failed) for rank in self.ranks]
+    def states(self, failed: Rank | None = None, statement: Any = None) -> list[RankState]:
+        """Where the ranks are; one that failed is at the statement."""
+        return [RankState(r.device, "failed", statement) if r is failed else r.state() for r in self.ranks]
 
     def _deadlock(self) -> DeadlockError:
         states = self.states()
@@ -185,7 +185,7 @@ class Engine:
         if not isinstance(told, RunError) or len(self.ranks) == 1:
             return told
         if told.rank is None:
-            states = self.states(rank)
+            states = self.states(rank, told.statement)
             told.rank = rank.device
             told.states = states
             told.message = f"rank {rank.device}: {told.message}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from pypto.ir.dtypes import DataType
 from pypto.ops.numeric import numpy_dtype
-from pypto.runtime.engine import Engine, Steps, Task
+from pypto.runtime.engine import Engine, Rank, Steps, Task
 from pypto.runtime.errors import Refusal
 from pypto.runtime.facts import FunctionFacts
 from pypto.runtime.meetings import Meet
@@ -89,13 +89,14 @@ class HostDoor(Door):
         """A task for a rank, with what host code holds as its arguments."""
         for buffer in _buffers(values):
             if buffer.devices is None:
-                buffer.asked.add(device)
+                buffer.asked.add(int(device))
             elif device not in buffer.devices:
                 raise Refusal(
                     f"rank {device} does not belong to the communication domain {list(buffer.devices)} of {buffer.name!r}",
                     hint="the domain of a window is fixed when the host first waits: dispatch to all its ranks before",
                 )
-        self.engine.ranks[device].add(task)
+        rank: Rank = self.engine.ranks[device]
+        rank.add(task)
 
 
 def _buffers(values: Sequence[Any]) -> Iterator[Buffer]:

@@ -17,7 +17,8 @@ from pypto.ir.types import ScalarType, ShapedType, TensorType, TileType
 from pypto.ops.numeric import numpy_dtype
 from pypto.runtime.dims import free_symbols
 from pypto.runtime.evaluate import evaluate
-from pypto.runtime.legal_ranks import is_distributed, rank_dimensions, signal_parameters
+from pypto.runtime.facts import Facts
+from pypto.runtime.legal_ranks import is_distributed, rank_dimensions
 from pypto.runtime.run import entry_function
 from pypto.runtime.scalars import is_integral
 
@@ -50,7 +51,7 @@ def draw_inputs(program: Program | Function, seed: int = 0, entry: str | None = 
     sizes = dynamic_sizes(program, function)
     sizes.update({d: ranks for d in rank_dimensions(function) if isinstance(d, Var)})
     each = is_distributed(program) and not function.is_host_orchestrator
-    signals = signal_parameters(program, function) if each else set[int]()
+    signals = Facts(program if isinstance(program, Program) else None).of(function).signals if each else ()
     shapes = {p: [evaluate(d, sizes) for d in p.type.shape] for p in function.params if isinstance(p.type, ShapedType)}
     extents = [e for p, shape in shapes.items() if isinstance(p.type, TensorType | TileType) for e in shape if e > 1]
     most = min([LARGEST_INTEGER, *[e - 1 for e in extents]])

@@ -64,43 +64,6 @@ def rank_dimensions(entry: Function) -> set[Expr]:
     return found
 
 
-def signal_parameters(program: Program | Function, function: Function, _seen: frozenset[str] = frozenset()) -> set[int]:
-    """The positions of the parameters of a function that are signals, through aliases and the functions that it calls."""
-    names = {f.name: f for f in _functions(program)}
-    sources: dict[Var, Expr] = {n.var: n.value for n in walk(function.body) if isinstance(n, AssignStmt)}
-    places = {param: at for at, param in enumerate(function.params)}
-    found: set[int] = set()
-    for node in walk(function.body):
-        if not isinstance(node, Call | Submit):
-            continue
-        callee = names.get(node.op.name) if node.op.is_function else None
-        if callee is not None and callee.name not in _seen:
-            wanted = signal_parameters(program, callee, _seen | {function.name})
-        elif isinstance(node.op, Declaration) and node.op.signals:
-            params = node.op.params_of(len(node.args))
-            wanted = {at for at, param in enumerate(params) if param.name in node.op.signals}
-        else:
-            continue
-        for at in wanted:
-            root = _root(node.args[at], sources)
-            if root in places:
-                found.add(places[root])
-    return found
-
-
-def _root(value: Expr, sources: dict[Var, Expr]) -> Var | None:
-    """The variable that holds the storage of a value, through names and operators whose result is their operand's storage."""
-    while True:
-        if isinstance(value, Var):
-            if value not in sources:
-                return value
-            value = sources[value]
-        elif isinstance(value, Call) and isinstance(value.op, Declaration) and value.op.alias_index is not None:
-            value = value.args[value.op.alias_index]
-        else:
-            return None
-
-
 def _loops(host: Function) -> tuple[dict[Var, ForStmt], set[Var]]:
     """The loops of a host orchestrator by their variable, and the variables that run over all ranks."""
     loops: dict[Var, ForStmt] = {}

@@ -68,8 +68,9 @@ class MeetingWait:
 
     def describe(self) -> str:
         """Which ranks are missing."""
-        missing = self.meeting.missing()
-        return f"is in {self.meeting.meet.name} and waits for rank{'s' * (len(missing) != 1)} {', '.join(map(str, missing))}"
+        missing = ", ".join(map(str, self.meeting.missing()))
+        name = self.meeting.meet.name
+        return f"{name} is called by all ranks" if not missing else f"{name} is not called yet by rank {missing}"
 
 
 class Meet:

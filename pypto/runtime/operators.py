@@ -37,6 +37,7 @@ from pypto.runtime.values import (
     shape_of,
     valid_part,
 )
+from pypto.runtime.watched import Region, Watched, box_of
 
 Extents: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
 """Valid extents of the operands, shapes of the results, valid extents of the results; None where nothing needs to be known."""
@@ -220,41 +221,59 @@ class Operator:
         """True when a target is added to rather than overwritten."""
         return at in self._atomic
 
+    def region(self, extents: Extents | None, operands: Sequence[Any], at: int) -> Region | None:
+        """Which box of the operand at a position a call reads, or writes when it is a target: first index and end on each axis.
+
+        None when it is no box; :meth:`touched` says then which elements.
+        """
+        shape = shape_of(plain(operands[at]))
+        if self.declaration.lanes is not Lanes.MOVE:
+            return [(0, e) for e in shape]
+        data = self._stand_ins(extents, operands)
+        writes = at in self._target
+        source: Any = np.zeros(shape) if writes else plain(operands[at])
+        if not writes and extents is not None and at in self.valid_operands:
+            source = valid_part(source, extents[0][at])
+        watched: Any = source.view(Watched)
+        data[at] = watched
+        self._results(extents, data)
+        keys = watched.written if writes else watched.read
+        return box_of(keys[0], shape) if len(keys) == 1 else None
+
     def touched(self, extents: Extents | None, operands: Sequence[Any], at: int) -> Any:
         """Which elements of the operand at a position a call reads, or writes when it is a target: a boolean array of its shape.
 
         Operators that only move elements are applied to numbered elements to find out; others touch all that is valid.
         """
         shape = shape_of(plain(operands[at]))
-        everything = np.ones(shape, np.bool_)
         if self.declaration.lanes is not Lanes.MOVE:
-            return everything
-        writes = at in self._target
-        count = int(np.prod(shape, dtype=np.int64))
-        data: list[Any] = self._data(extents, operands)
-        for i, value in enumerate(data):
-            if is_array(value):
-                if writes:
-                    data[i] = np.zeros(value.shape) if i in self._target else np.ones(value.shape)
-                elif i != at:
-                    data[i] = np.zeros(value.shape)
-            elif i in self._elements:
-                data[i] = np.float64(1 if writes else 0)
-        if writes:
+            return np.ones(shape, np.bool_)
+        data = self._stand_ins(extents, operands)
+        if at in self._target:
             self._results(extents, data)
             return data[at] != 0
+        count = int(np.prod(shape, dtype=np.int64))
         numbers: Any = np.arange(1, count + 1, dtype=np.float64).reshape(shape)
         if extents is not None and at in self.valid_operands:
             numbers = valid_part(numbers, extents[0][at])
+        data = [np.zeros(v.shape) if is_array(v) else v for v in data]
         data[at] = numbers
-        results = self._results(extents, data)
-        moved = [*results, *[data[i] for i in self._target]]
         found = np.zeros(count, np.bool_)
-        for result in moved:
+        for result in [*self._results(extents, data), *[data[i] for i in self._target]]:
             values = np.asarray(result, np.float64).reshape(-1)
             values = values[(values >= 1) & (values <= count)]
             found[values.astype(np.int64) - 1] = True
         return found.reshape(shape)
+
+    def _stand_ins(self, extents: Extents | None, operands: Sequence[Any]) -> list[Any]:
+        """Operands to try a call on: zeros for what is written, ones for the rest."""
+        data: list[Any] = self._data(extents, operands)
+        for i, value in enumerate(data):
+            if is_array(value):
+                data[i] = np.zeros(value.shape) if i in self._target else np.ones(value.shape)
+            elif i in self._elements:
+                data[i] = np.float64(1)
+        return data
 
     def _is_fresh(self, kwargs: Mapping[str, AttrValue]) -> bool:
         fresh = self.declaration.fresh
@@ -323,12 +342,11 @@ class Operator:
                 return guarded(extents, *operands)
             data = operands
             for at, operand in enumerate(operands):
-                kind = type(operand)
-                if kind is Tracked:
+                if type(operand) is Tracked:
                     if operand.poison is not None:
                         return guarded(extents, *operands)
                     data = (*data[:at], operand.data, *data[at + 1 :])
-                elif kind is PoisonScalar:
+                elif type(operand) is PoisonScalar:
                     return guarded(extents, *operands)
             try:
                 result = call(*data, **keywords)
@@ -376,12 +394,11 @@ class Operator:
                 return guarded(extents, *operands)
             data = operands
             for at, operand in enumerate(operands):
-                kind = type(operand)
-                if kind is Tracked:
+                if type(operand) is Tracked:
                     if at != target and operand.poison is not None:
                         return guarded(extents, *operands)
                     data = (*data[:at], operand.data, *data[at + 1 :])
-                elif kind is PoisonScalar:
+                elif type(operand) is PoisonScalar:
                     return guarded(extents, *operands)
             try:
                 call(*data, **keywords)
@@ -402,8 +419,7 @@ class Operator:
             if extents is not None and not covers(extents, operands):
                 return guarded(extents, *operands)
             for operand in operands:
-                kind = type(operand)
-                if kind is Tracked or kind is PoisonScalar:
+                if type(operand) is Tracked or type(operand) is PoisonScalar:
                     return guarded(extents, *operands)
             try:
                 result = call(*operands, **keywords)

@@ -25,7 +25,9 @@ def bind_ranks(function: Function, arguments: Sequence[Any], world: World, signa
     """
     ranks = world.ranks
     params = function.params
-    split = [_split(function, params[at], value, ranks) if at < len(params) else (value, False) for at, value in enumerate(arguments)]
+    split = [
+        _split(function, params[at], value, ranks) if at < len(params) else (value, False) for at, value in enumerate(arguments)
+    ]
     bounds: list[Bound] = []
     for rank in range(ranks):
         mine: list[Any] = []
@@ -96,7 +98,7 @@ def _make_windows(
         buffer.is_signal = window.at in signals
         written = function.param_directions[window.at] is not ParamDirection.In
         listed = window.at < len(split) and split[window.at][1]
-        arrays = split[window.at][0] if listed else []
+        arrays: list[Any] = [*split[window.at][0]] if listed else []
         apart = listed and len({id(a) for a in arrays}) == len(arrays)
         for rank, (bound, mine) in enumerate(zip(bounds, of_ranks, strict=True)):
             value = buffer.window(rank, window.shape, window.dtype)

@@ -14,7 +14,7 @@ from pypto.ops.declare import Declaration, Lanes
 from pypto.runtime.errors import Refusal
 from pypto.runtime.operators import Operator, OperatorFailed, describe_values, effect_on, is_ufunc, parameters_of
 from pypto.runtime.signals import forget, position_of
-from pypto.runtime.values import Tracked, is_array, own
+from pypto.runtime.values import Tracked, is_array, own, plain
 from pypto.runtime.world import Access, Door, HeldWrite, Place, home_of, locate
 
 Reaching = Callable[..., Any]
@@ -48,8 +48,8 @@ def remote(operator: Operator, call: Call) -> Reaching:
     writes = effect_on(declaration, declaration.remote, call.kwargs) is not ArgEffect.Read
     names = [p.name for p in declaration.params_of(len(call.args)) if p.name != "peer"]
     kept = {i for i, n in enumerate(names) if n in declaration.scratch or i == there}
-    extent_at = next((i for i, n in enumerate(names) if n == "shape"), None)
-    sources = [i for i, n in enumerate(names) if i not in kept]
+    extent_at = names.index("shape") if "shape" in names else None
+    sources = [i for i in range(len(names)) if i not in kept]
     apply, name = operator.apply, declaration.name
 
     def reach(door: Door, statement: Any, extents: Any, *operands: Any) -> Any:
@@ -82,7 +82,7 @@ def remote(operator: Operator, call: Call) -> Reaching:
             if place.buffer.used:
                 place.buffer.used.clear()
             door.world.written(place)
-        door.moved += _bytes(values, extent_at, sources, other) if result is None else result.data.nbytes
+        door.moved += _bytes(values, extent_at, sources, other) if result is None else plain(result).nbytes
         return result
 
     return reach
@@ -98,7 +98,7 @@ def _bytes(values: Sequence[Any], extent_at: int | None, sources: Sequence[int],
     for at in sources:
         value = values[at]
         if type(value) is Tracked or is_array(value):
-            return value.data.nbytes
+            return plain(value).nbytes
     return other.data.nbytes
 
 
@@ -137,11 +137,14 @@ def _report(door: Door, statement: Any, operator: Operator, extents: Any, operan
         def elements(at: int = at) -> Any:
             return operator.touched(extents, operands, at)
 
+        def region(at: int = at) -> Any:
+            return operator.region(extents, operands, at)
+
         if read:
-            access = Access(door.device, place, value.data, statement, False, None, elements)
+            access = Access(door.device, place, value.data, statement, False, None, elements, region)
             for observer in door.observers:
                 observer.on_read(access)
         if written:
-            access = Access(door.device, place, value.data, statement, operator.is_atomic(at), None, elements)
+            access = Access(door.device, place, value.data, statement, operator.is_atomic(at), None, elements, region)
             for observer in door.observers:
                 observer.on_write(access)

@@ -32,6 +32,7 @@ from pypto.runtime.signals import Finding, SignalReuseWarning
 from pypto.runtime.values import PoisonScalar, Tracked, first_poison, is_array, valid_part
 from pypto.runtime.world import ON_HOST, Observer, Place, World, home_of
 
+
 @dataclass(frozen=True)
 class Report:
     """What a run leaves behind besides its results.
@@ -66,10 +67,10 @@ def run(
     Arrays are given in parameter order, also those for ``Out`` and ``InOut`` parameters, which are written in place; trailing ``Out``
     arrays may be left out. Scalar parameters take numbers. An array given for an ``In`` parameter is never changed.
 
-    A host orchestrator runs once, and what it dispatches runs on the ranks. Any other function runs on every rank: an argument is one value,
-    of which every rank gets its own copy, or a list of one for each rank; a distributed tensor is a list of what the ranks' windows hold
-    at first, one array for all, or None (or left out) for zeros. Arrays of ``Out`` and ``InOut`` parameters are written in place when there
-    is one for each rank.
+    A host orchestrator runs once, and what it dispatches runs on the ranks. Any other function runs on every rank: an argument is one
+    value, of which every rank gets its own copy, or a list of one for each rank; a distributed tensor is a list of what the ranks'
+    windows hold at first, one array for all, or None (or left out) for zeros. Arrays of ``Out`` and ``InOut`` parameters are written in
+    place when there is one for each rank.
 
     Args:
         program: what to run.
@@ -203,7 +204,8 @@ def run_ranks(linked: Linked, function: Function, arguments: Sequence[Any], engi
     if all(r is None for r in results):
         return None
     if type(results[0]) is tuple:
-        return tuple([[r[at] for r in results] for at in range(len(results[0]))])
+        count = len(results[0])  # pyright: ignore[reportUnknownArgumentType]
+        return tuple([[r[at] for r in results] for at in range(count)])
     return results
 
 
@@ -213,7 +215,8 @@ def run_host(linked: Linked, function: Function, arguments: Sequence[Any], engin
     if bound.windows:
         param = bound.windows[0].param
         raise ArgumentTypeError(
-            f"{function.name}: a host orchestrator allocates its windows; {param.name_hint!r} cannot be given to a run", param.span
+            f"{function.name}: a host orchestrator allocates its windows; {param.name_hint!r} cannot be given to a run",
+            param.span,
         )
     call = linked.function(function)
     try:

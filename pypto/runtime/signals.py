@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pypto.diagnostics import InternalError
-from pypto.ir.enums import WaitCmp
+from pypto.ir.enums import NotifyOp, WaitCmp
 from pypto.ir.expr import Call
 from pypto.ops.declare import Declaration, Kind
 from pypto.runtime.errors import PoisonUseError, Refusal
@@ -82,10 +82,8 @@ class Wait:
     def describe(self) -> str:
         """What it waits for, and what is there."""
         cell = [int(i) for i in self.cell]
-        return (
-            f"waits in {self.operator}: cell {cell} of {self.place.buffer.name!r} holds {self.value()}, "
-            f"wanted is {self.relation} {int(self.expected)}"
-        )
+        wanted = f"{self.relation} {int(self.expected)}"
+        return f"{self.operator} finds {self.value()} in cell {cell} of {self.place.buffer.name!r}, and wants {wanted}"
 
 
 def position_of(declaration: Declaration, call: Call, name: str) -> int:
@@ -96,9 +94,9 @@ def position_of(declaration: Declaration, call: Call, name: str) -> int:
     raise InternalError(f"{declaration.name} is called without its operand {name!r}", call.span)
 
 
-def _first(declaration: Declaration, call: Call, kind: Kind, but: tuple[str, ...] = ()) -> int:
+def _first(declaration: Declaration, call: Call, kind: Kind, but: str = "") -> int:
     for at, param in enumerate(declaration.params_of(len(call.args))):
-        if param.kind is kind and param.name not in but:
+        if param.kind is kind and param.name != but:
             return at
     raise InternalError(f"{declaration.name} has no operand of kind {kind.value}", call.span)
 
@@ -112,8 +110,9 @@ def post_to(operator: Operator, call: Call) -> Callable[..., None]:
     declaration = operator.declaration
     assert declaration.posts is not None
     signal_at, peer_at = position_of(declaration, call, declaration.posts), position_of(declaration, call, "peer")
-    cell_at = _first(declaration, call, Kind.TUPLE)
+    cell_at, amount_at = _first(declaration, call, Kind.TUPLE), _first(declaration, call, Kind.SCALAR, "peer")
     meaning, keywords, name = operator.meaning, operator.keywords, declaration.name
+    sets = any(keywords[p.name] == NotifyOp.Set for p in declaration.keyword_params.values() if p.enum is NotifyOp)
 
     def post(door: Door, statement: Any, _extents: Any, *operands: Any) -> None:
         signal = operands[signal_at]
@@ -150,7 +149,7 @@ def post_to(operator: Operator, call: Call) -> Callable[..., None]:
         if door.observers:
             access = Access(door.device, place, other.data, statement, True, cell)
             for observer in door.observers:
-                observer.on_post(access, int(other.data[cell]))
+                observer.on_post(access, int(operands[amount_at]), sets)
 
     return post
 
@@ -207,7 +206,7 @@ def wait_for(operator: Operator, call: Call) -> Callable[..., Wait | None]:
         if door.observers:
             access = Access(door.device, place, signal.data, statement, True, cell)
             for observer in door.observers:
-                observer.on_wait(access, int(signal.data[cell]))
+                observer.on_wait(access, int(expected), int(comparison))
         return None
 
     return wait

@@ -32,7 +32,7 @@ class RankState:
         where = f" at {at}" if at else ""
         inside = f" in {self.function!r}" if self.function else ""
         if self.status == "waits":
-            return f"rank {self.rank} {self.detail}{where}{inside}"
+            return f"rank {self.rank} waits{where}{inside}: {self.detail}"
         if self.status in ("runs", "failed"):
             return f"rank {self.rank} {'is' if self.status == 'runs' else 'failed'}{where or ' at its beginning'}{inside}"
         return f"rank {self.rank} {'has finished' if self.status == 'finished' else 'has nothing to do'}"
@@ -60,12 +60,11 @@ def _short(text: str) -> str:
 
 def current_place(generator: Any) -> tuple[Stmt | None, str]:
     """The statement at which generated code stands, and its function."""
-    while isinstance(generator, GeneratorType):
-        inner: Any = generator.gi_yieldfrom  # pyright: ignore[reportUnknownMemberType]
-        if not isinstance(inner, GeneratorType):
-            break
+    inner: Any = generator
+    while isinstance(inner, GeneratorType):
         generator = inner  # pyright: ignore[reportUnknownVariableType]
-    frame: FrameType | None = getattr(generator, "gi_frame", None)
+        inner = getattr(generator, "gi_yieldfrom", None)  # pyright: ignore[reportUnknownArgumentType]
+    frame: FrameType | None = getattr(generator, "gi_frame", None)  # pyright: ignore[reportUnknownArgumentType]
     unit = None if frame is None else unit_of_file(frame.f_code.co_filename)
     if frame is None or unit is None:
         return None, ""

@@ -59,7 +59,7 @@ class Buffer:
         self.size = size
         self.room = -(-size // GRANULE) * GRANULE
         self.devices: tuple[int, ...] | None = None if devices is None else tuple(devices)
-        self.asked: set[int] = set()
+        self.asked = set[int]()
         """Ranks that were given a view of it, while the domain is not known."""
         self.needed: list[Buffer] = []
         """Buffers that share its domain, because a collective of host code works on both."""
@@ -157,10 +157,11 @@ class Place:
             )
         self.here = devices.index(self.device)
         self.count = len(devices)
-        self._others = [None] * self.count
-        return self._others
+        others: list[Tracked | None] = [None] * self.count
+        self._others = others
+        return others
 
-    def peer(self, number: Any) -> Tracked:
+    def peer(self, number: int) -> Tracked:
         """The counterpart on another rank, by its number in the domain.
 
         Raises:
@@ -252,11 +253,11 @@ class Observer:
     def on_write(self, access: Access) -> None:
         """Elements of a window are written, at the statement that says so (the bytes may arrive later)."""
 
-    def on_post(self, access: Access, value: int) -> None:
-        """A signal cell was posted to; ``value`` is what it holds now."""
+    def on_post(self, access: Access, amount: int, sets: bool) -> None:
+        """``amount`` was added to a signal cell, or it was set to it."""
 
-    def on_wait(self, access: Access, value: int) -> None:
-        """A wait is over; ``value`` is what the cell holds."""
+    def on_wait(self, access: Access, expected: int, comparison: int) -> None:
+        """A wait is over; ``comparison`` is a :class:`~pypto.ir.enums.WaitCmp`."""
 
     def on_meet(self, devices: Sequence[int], statement: Any) -> None:
         """Ranks met in a collective that is run by its meaning."""
@@ -271,7 +272,7 @@ class Access:
     ``atomic`` accesses do not exclude one another. For posts and waits ``cell`` are the indices of the signal cell.
     """
 
-    __slots__ = ("_elements", "atomic", "buffer", "cell", "offset", "owner", "rank", "statement", "view")
+    __slots__ = ("_elements", "_region", "atomic", "buffer", "cell", "offset", "owner", "rank", "statement", "view")
 
     def __init__(
         self,
@@ -282,6 +283,7 @@ class Access:
         atomic: bool = False,
         cell: tuple[int, ...] | None = None,
         elements: Callable[[], Any] | None = None,
+        region: Callable[[], Any] | None = None,
     ) -> None:
         self.rank = rank
         self.owner = place.device
@@ -292,6 +294,13 @@ class Access:
         self.atomic = atomic
         self.cell = cell
         self._elements = elements
+        self._region = region
+
+    def region(self) -> Sequence[tuple[int, int]] | None:
+        """The box that is touched, first index and end on each axis of ``view``; None when it is no box, see :attr:`elements`."""
+        if self.cell is not None:
+            return [(int(i), int(i) + 1) for i in self.cell]
+        return [(0, e) for e in self.view.shape] if self._region is None else self._region()
 
     @property
     def elements(self) -> Any:
@@ -414,7 +423,7 @@ class World:
             for member in together:
                 together += [b for b in member.needed if b not in together]
             known = next((b.devices for b in together if b.devices is not None), None)
-            asked = tuple(sorted(set().union(*[b.asked for b in together])))
+            asked = tuple(sorted({device for b in together for device in b.asked}))
             for member in together:
                 if member.devices is None:
                     member.devices = known or asked or tuple(range(self.ranks))

@@ -9,7 +9,7 @@ import pytest
 from pypto import ir
 from pypto.ir import DataType
 from pypto.ir.expr import Var
-from pypto.runtime import ArgumentError, ArgumentTypeError, RunError, run
+from pypto.runtime import ArgumentError, ArgumentTypeError, run
 from tests.runtime.building import BF16, BOOL, FP16, FP32, INDEX, INT8, INT32, Body, Out, call, load, scalar, tensor
 
 

@@ -143,7 +143,9 @@ def test_a_local_function_on_several_ranks() -> None:
 def test_lists_of_the_wrong_length() -> None:
     with pytest.raises(ArgumentError, match=r"'data' must be one value, or a list of 3 for the ranks; got a list of 2"):
         run(exchange, rows(2), ranks=3)
-    with pytest.raises(ArgumentError, match=r"rank 1: exchange: the argument for 'data' must have the shape \[1, 8\], got \[1, 9\]"):
+    with pytest.raises(
+        ArgumentError, match=r"rank 1: exchange: the argument for 'data' must have the shape \[1, 8\], got \[1, 9\]"
+    ):
         run(exchange, [np.zeros((1, 8), np.float32), np.zeros((1, 9), np.float32)], ranks=2)
     with pytest.raises(ArgumentTypeError, match="must hold FP32"):
         run(exchange, np.zeros((1, 8)), ranks=2)
@@ -160,7 +162,9 @@ def test_symbolic_windows() -> None:
     assert caught.value.hint == "give the window array"
     found = run(first, np.zeros((1, 12), np.float32), ranks=2)
     np.testing.assert_array_equal(found[1], [[1] * 8 + [0] * 4])
-    with pytest.raises(ArgumentError, match=r"windows for 'data' must have one shape on all ranks, got \[1, 8\] on rank 0 and \[1, 9\]"):
+    with pytest.raises(
+        ArgumentError, match=r"windows for 'data' must have one shape on all ranks, got \[1, 8\] on rank 0 and \[1, 9\]"
+    ):
         run(first, [np.zeros((1, 8), np.float32), np.zeros((1, 9), np.float32)], ranks=2)
 
 

@@ -44,7 +44,9 @@ def test_put_and_get_of_regions() -> None:
 def test_tile_put_and_get_through_stages() -> None:
     @pl.function(type=pl.FunctionType.InCore)
     def kernel(
-        mine: pl.Tensor[[4, 16], pl.FP16], data: pld.DistributedTensor[[4, 16], pl.FP16], other: pld.DistributedTensor[[4, 16], pl.FP16]
+        mine: pl.Tensor[[4, 16], pl.FP16],
+        data: pld.DistributedTensor[[4, 16], pl.FP16],
+        other: pld.DistributedTensor[[4, 16], pl.FP16],
     ):
         ctx = pld.get_comm_ctx(data)
         me = pl.cast(pld.rank(ctx), pl.INDEX)
@@ -155,7 +157,9 @@ def test_writes_outside_a_window(schedule: str) -> None:
         return data
 
     run(kernel, None, 1, 1, ranks=2, schedule=schedule)
-    with pytest.raises(RunError, match=r"the region at offsets \[2, 0\] with extents \[1, 8\] lies outside the shape \[2, 8\]") as caught:
+    with pytest.raises(
+        RunError, match=r"the region at offsets \[2, 0\] with extents \[1, 8\] lies outside the shape \[2, 8\]"
+    ) as caught:
         run(kernel, None, 2, 1, ranks=2, schedule=schedule)
     assert caught.value.operator == "pld.tile.remote_store"
     assert "remote_store" in str(caught.value.statement)
@@ -264,7 +268,7 @@ def test_the_source_of_a_put_may_be_used_again() -> None:
         me = pl.cast(pld.rank(ctx), pl.INDEX)
         room = pl.create_tensor([1, 8], dtype=pl.FP32)
         for step in pl.range(2):
-            t = pl.adds(pl.load(mine, [0, 0], [1, 8]), pl.cast(step, pl.FP32))
+            t = pl.add(pl.load(mine, [0, 0], [1, 8]), pl.cast(step, pl.FP32))
             room = pl.store(t, [0, 0], room)
             pld.tensor.put(data, 1 - me, room, [step, 0], [0, 0], [1, 8])
         return data
@@ -280,7 +284,9 @@ def test_the_source_of_a_put_may_be_used_again() -> None:
 
 
 @pl.function(type=pl.FunctionType.InCore)
-def push_poison(data: pld.DistributedTensor[[1, 16], pl.FP32], out: pl.Out[pl.Tensor[[1, 16], pl.FP32]], clean: pl.Scalar[pl.BOOL]):
+def push_poison(
+    data: pld.DistributedTensor[[1, 16], pl.FP32], out: pl.Out[pl.Tensor[[1, 16], pl.FP32]], clean: pl.Scalar[pl.BOOL]
+):
     ctx = pld.get_comm_ctx(data)
     me = pl.cast(pld.rank(ctx), pl.INDEX)
     room = pl.create_tensor([1, 16], dtype=pl.FP32)

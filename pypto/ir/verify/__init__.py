@@ -8,7 +8,9 @@ from pypto.diagnostics import Diagnostic, InvalidValueError, did_you_mean
 from pypto.ir.function import Program
 from pypto.ir.verify.array_not_escaped import verify_array_not_escaped
 from pypto.ir.verify.break_continue_valid import verify_break_continue_valid
+from pypto.ir.verify.comm_domain_scopes import verify_comm_domain_scopes
 from pypto.ir.verify.depth import MAX_BLOCKS, MAX_BRACKETS, verify_depth
+from pypto.ir.verify.dist_tensor_ctx import verify_dist_tensor_ctx
 from pypto.ir.verify.incore_scopes import verify_no_nested_incore, verify_split_incore_orch
 from pypto.ir.verify.incore_tile_ops import verify_incore_tile_ops
 from pypto.ir.verify.inline_functions_eliminated import verify_inline_functions_eliminated
@@ -55,6 +57,8 @@ PROPERTIES: dict[str, Verifier] = {
     "TensorViewCanonical": verify_tensor_view_canonical,
     "ArrayNotEscaped": verify_array_not_escaped,
     "UnrollResolved": verify_unroll_resolved,
+    "CommDomainScopesMaterialized": verify_comm_domain_scopes,
+    "DistTensorCtxMaterialized": verify_dist_tensor_ctx,
 }
 """The verifier of each property by its name. Properties without one are not checked here."""
 

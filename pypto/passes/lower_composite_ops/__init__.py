@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import pypto.passes.lower_composite_ops.trig as _trig  # registers the rules
+import pypto.passes.lower_composite_ops.allreduce as _allreduce  # these register the rules
+import pypto.passes.lower_composite_ops.barrier as _barrier
+import pypto.passes.lower_composite_ops.broadcast as _broadcast
+import pypto.passes.lower_composite_ops.exchange as _exchange
+import pypto.passes.lower_composite_ops.reduce_scatter as _reduce_scatter
+import pypto.passes.lower_composite_ops.trig as _trig
 from pypto.ir.function import Function, Program
 from pypto.passes.base import FunctionPass
 from pypto.passes.lower_composite_ops.builder import LoweringBuilder
@@ -13,7 +18,7 @@ from pypto.passes.lower_composite_ops.lowering import lower_function
 from pypto.passes.lower_composite_ops.rules import composite_ops, composite_rule, find_composite_rule, remove_composite_rule
 from pypto.passes.registry import register_pass
 
-del _trig
+del _allreduce, _barrier, _broadcast, _exchange, _reduce_scatter, _trig
 
 
 @register_pass
@@ -28,7 +33,7 @@ class LowerCompositeOps(FunctionPass):
 
     def transform_function(self, function: Function, program: Program) -> Function:
         """The function without composite calls; the same object when it has none."""
-        return lower_function(function)
+        return lower_function(function, self.signals)
 
 
 __all__ = [

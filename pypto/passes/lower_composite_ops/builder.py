@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 
 from pypto.diagnostics import InvalidValueError
 from pypto.ir.attrs import AttrValue
@@ -51,16 +51,22 @@ def base_name(hint: str, span: Span) -> str:
     return base
 
 
+Signals = Literal["single_shot", "credit"]
+"""How collectives use their signal cells: consumed by one call, or given back by every call."""
+
+
 class LoweringBuilder:
     """Collects the statements that replace one composite call.
 
     Temporaries are called ``<base>__<qualifier>_tmp_v<n>``; ``n`` counts through the whole function, nested builders included, in the
-    order in which names are handed out. Statements carry the place of the call that is lowered.
+    order in which names are handed out. Statements carry the place of the call that is lowered. ``signals`` is the option of the pass:
+    how collectives use their signal cells.
     """
 
-    __slots__ = ("base", "numbers", "span", "stmts")
+    __slots__ = ("base", "numbers", "signals", "span", "stmts")
 
-    def __init__(self, base: str, span: Span, numbers: count[int] | None = None) -> None:
+    def __init__(self, base: str, span: Span, numbers: count[int] | None = None, signals: Signals = "single_shot") -> None:
+        self.signals: Signals = signals
         self.base = base
         self.span = span
         self.numbers = count() if numbers is None else numbers
@@ -68,7 +74,7 @@ class LoweringBuilder:
 
     def nested(self) -> LoweringBuilder:
         """A builder for an inner body, sharing names and place."""
-        return LoweringBuilder(self.base, self.span, self.numbers)
+        return LoweringBuilder(self.base, self.span, self.numbers, self.signals)
 
     def name(self, qualifier: str) -> str:
         """The next name for a qualifier."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from itertools import count
 
+from pypto.diagnostics import Error, InvalidValueError
 from pypto.ir.enums import FunctionType, Level
 from pypto.ir.expr import Call, Expr
 from pypto.ir.function import Function
@@ -12,27 +13,32 @@ from pypto.ir.node import FieldKind
 from pypto.ir.stmt import (
     AssignStmt,
     EvalStmt,
+    ForStmt,
     ReturnStmt,
     SeqStmts,
     Stmt,
+    WhileStmt,
     attach_leading_comments,
     attach_trailing_comments,
     body_of,
     flatten_to_stmts,
 )
-from pypto.passes.lower_composite_ops.builder import LoweringBuilder, base_name
+from pypto.passes.lower_composite_ops.builder import LoweringBuilder, Signals, base_name
 from pypto.passes.lower_composite_ops.rules import CompositeRule, find_composite_rule
 
 
-def lower_function(function: Function) -> Function:
+def lower_function(function: Function, signals: Signals = "single_shot") -> Function:
     """The function with every composite call in an assignment, an expression statement or a return replaced by its recipe.
 
     The variable of an assignment keeps its identity. A function without composite calls comes back as the same object.
+
+    Raises:
+        InvalidValueError: a composite call that its rule refuses, or one that single-shot signals do not allow inside a loop.
     """
     collecting = gc.isenabled()
     gc.disable()  # thousands of small nodes and no cycles: collecting meanwhile only costs time
     try:
-        body = _Lowering(function).stmt(function.body)
+        body = _Lowering(function, signals).stmt(function.body)
     finally:
         if collecting:
             gc.enable()
@@ -40,7 +46,9 @@ def lower_function(function: Function) -> Function:
 
 
 class _Lowering:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, signals: Signals) -> None:
+        self.signals: Signals = signals
+        self.loops = 0
         orchestrates = function.func_type is FunctionType.Orchestration or function.is_host_orchestrator
         self.on_host = function.level is Level.HOST and orchestrates
         self.numbers = count()
@@ -75,15 +83,15 @@ class _Lowering:
         if isinstance(stmt, AssignStmt):
             value = stmt.value
             if isinstance(value, Call) and (rule := self._rule(value)) is not None:
-                builder = LoweringBuilder(base_name(stmt.var.name_hint, stmt.span), stmt.span, self.numbers)
-                last = AssignStmt(stmt.var, rule.lower(value, value.args, builder), stmt.span)
+                builder = self._builder(base_name(stmt.var.name_hint, stmt.span), stmt)
+                last = AssignStmt(stmt.var, self._lower(rule, value, builder), stmt.span)
                 return _with_comments([*builder.stmts, last], stmt)
             return None
         if isinstance(stmt, EvalStmt):
             value = stmt.expr
             if isinstance(value, Call) and (rule := self._rule(value)) is not None:
-                builder = LoweringBuilder("eval", stmt.span, self.numbers)
-                rule.lower(value, value.args, builder)
+                builder = self._builder("eval", stmt)
+                self._lower(rule, value, builder)
                 return _with_comments(builder.stmts, stmt)
             return None
         if isinstance(stmt, ReturnStmt):
@@ -95,13 +103,37 @@ class _Lowering:
         values: list[Expr] = []
         for at, value in enumerate(stmt.value):
             if isinstance(value, Call) and (rule := self._rule(value)) is not None:
-                builder = LoweringBuilder(f"ret{at}", stmt.span, self.numbers)
-                value = builder.bind("result", rule.lower(value, value.args, builder))
+                builder = self._builder(f"ret{at}", stmt)
+                value = builder.bind("result", self._lower(rule, value, builder))
                 prelude += builder.stmts
             values.append(value)
         return _with_comments([*prelude, ReturnStmt(values, stmt.span)], stmt) if prelude else None
 
+    def _builder(self, base: str, stmt: Stmt) -> LoweringBuilder:
+        return LoweringBuilder(base, stmt.span, self.numbers, self.signals)
+
+    def _lower(self, rule: CompositeRule, call: Call, builder: LoweringBuilder) -> Expr:
+        if rule.once and self.loops and self.signals == "single_shot":
+            raise InvalidValueError(
+                f"{call.op.name} is not supported inside a for/while loop: its signal serves one call",
+                call.span,
+                hint="move it out of the loop, or lower with signals='credit'",
+            )
+        try:
+            return rule.lower(call, call.args, builder)
+        except Error as error:
+            if error.place is None and call.span.is_valid():
+                error.place = call.span
+            raise
+
     def _inside(self, stmt: Stmt) -> list[Stmt] | None:
+        looping = isinstance(stmt, ForStmt | WhileStmt)
+        self.loops += looping
+        changes = self._changes(stmt)
+        self.loops -= looping
+        return [stmt.replace(**changes)] if changes else None
+
+    def _changes(self, stmt: Stmt) -> dict[str, Stmt]:
         changes: dict[str, Stmt] = {}
         for name, kind, _ in stmt.FIELDS:
             if kind is FieldKind.STMT or kind is FieldKind.OPTIONAL_STMT:
@@ -110,7 +142,7 @@ class _Lowering:
                     lowered = self.stmt(body)
                     if lowered is not body:
                         changes[name] = lowered
-        return [stmt.replace(**changes)] if changes else None
+        return changes
 
     def _rule(self, call: Call) -> CompositeRule | None:
         rule = find_composite_rule(call.op.name)

@@ -15,18 +15,20 @@ RuleFunction = Callable[[Call, Sequence[Expr], LoweringBuilder], Expr]
 
 @dataclass(frozen=True)
 class CompositeRule:
-    """One row of the table; ``on_host`` is False when host orchestrators keep the call for a later pass."""
+    """One row of the table; ``on_host`` is False when host orchestrators keep the call for a later pass, ``once`` is True when the call
+    cannot be repeated in a loop unless its signal is given back."""
 
     op_name: str
     lower: RuleFunction
     on_host: bool = True
+    once: bool = False
 
 
 _RULES: dict[str, CompositeRule] = {}
 
 
-def composite_rule(op_name: str, *, on_host: bool = True) -> Callable[[RuleFunction], RuleFunction]:
-    """Register the decorated function as the lowering of ``op_name``.
+def composite_rule(op_name: str, *, on_host: bool = True, once: bool = False) -> Callable[[RuleFunction], RuleFunction]:
+    """Register the decorated function as the lowering of ``op_name``; see :class:`CompositeRule`.
 
     The operators that the rule emits must not be composite themselves, unless they have rules too and the pass is run again.
 
@@ -37,7 +39,7 @@ def composite_rule(op_name: str, *, on_host: bool = True) -> Callable[[RuleFunct
     def register(function: RuleFunction) -> RuleFunction:
         if op_name in _RULES:
             raise InvalidValueError(f"{op_name!r} already has a lowering rule", hint="remove_composite_rule() it first")
-        _RULES[op_name] = CompositeRule(op_name, function, on_host)
+        _RULES[op_name] = CompositeRule(op_name, function, on_host, once)
         return function
 
     return register

@@ -1,0 +1,99 @@
+"""What the collectives share: who takes part, and barriers over signal cells by either protocol.
+
+Single-shot signals are used by one call: counts only grow, nothing is cleared. With credits every post adds, and a call ends by taking
+back what it has waited for, so that the signal can be used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pypto.ir import scalar
+from pypto.ir.dtypes import DataType
+from pypto.ir.enums import NotifyOp, WaitCmp
+from pypto.ir.expr import ConstInt, Expr, Var
+from pypto.passes.lower_composite_ops.builder import LoweringBuilder, int_const
+
+Cell = Callable[[Expr], list[Expr]]
+"""The offsets of the signal cell that belongs to a rank."""
+
+
+def index(value: Expr) -> Expr:
+    """A scalar converted to INDEX."""
+    return scalar.cast(value, DataType.INDEX, value.span)
+
+
+def int32(value: Expr) -> Expr:
+    """A scalar converted to INT32."""
+    return scalar.cast(value, DataType.INT32, value.span)
+
+
+@dataclass(frozen=True)
+class Team:
+    """The ranks of a call and which of them this one is, with the signal through which they meet."""
+
+    signal: Expr
+    nranks: Var
+    my_rank: Var
+
+    @staticmethod
+    def of(b: LoweringBuilder, window: Expr, signal: Expr) -> Team:
+        """The ranks that share ``window``."""
+        context = b.bind("ctx", b.call("pld.system.get_comm_ctx", window))
+        nranks = b.bind("nranks", b.call("pld.system.nranks", context))
+        nranks_index = b.bind("nranks_idx", index(nranks))
+        return Team(signal, nranks_index, b.bind("my_rank", b.call("pld.system.rank", context)))
+
+    def is_other(self, peer: Expr) -> Expr:
+        """The condition that a rank is another one than this."""
+        return scalar.ne(peer, index(self.my_rank), peer.span)
+
+    def for_others(self, b: LoweringBuilder, name: str, body: Callable[[LoweringBuilder, Var], None]) -> None:
+        """Do something for every other rank."""
+        b.for_each(name, 0, self.nranks, 1, lambda each, peer: each.gate(self.is_other(peer), lambda inner: body(inner, peer)))
+
+
+def column(rank: Expr) -> list[Expr]:
+    """The cell of a rank in a signal of one column."""
+    return [rank, int_const(0)]
+
+
+def meet(b: LoweringBuilder, team: Team, suffix: str, op: NotifyOp, least: Expr | int, cell: Cell = column) -> None:
+    """A barrier: post to every other rank, then wait until every other rank's cell is at least ``least``."""
+    posted = NotifyOp.AtomicAdd if b.signals == "credit" else op
+    expected = int_const(least, DataType.INT32) if isinstance(least, int) else least
+
+    def post(inner: LoweringBuilder, peer: Var) -> None:
+        one = int_const(1, DataType.INT32)
+        mine = cell(team.my_rank)
+        inner.bind(f"notify{suffix}_ret", inner.call("pld.system.notify", team.signal, peer, mine, one, op=int(posted)))
+
+    def wait(inner: LoweringBuilder, source: Var) -> None:
+        inner.bind(
+            f"wait{suffix}_ret",
+            inner.call("pld.system.wait", team.signal, cell(source), expected, cmp=int(WaitCmp.Ge)),
+        )
+
+    team.for_others(b, f"peer{suffix}", post)
+    team.for_others(b, f"src{suffix}", wait)
+
+
+def take_back(b: LoweringBuilder, team: Team, total: Expr | int, cell: Cell = column) -> None:
+    """With credits: subtract from this rank's cells what the call has waited for."""
+    if b.signals != "credit":
+        return
+    amount = int_const(-total, DataType.INT32) if isinstance(total, int) else scalar.neg(total, b.span)
+
+    def reset(inner: LoweringBuilder, source: Var) -> None:
+        inner.bind(
+            "epilogue_reset_ret",
+            inner.call("pld.system.notify", team.signal, team.my_rank, cell(source), amount, op=int(NotifyOp.AtomicAdd)),
+        )
+
+    team.for_others(b, "reset_src", reset)
+
+
+def constant(value: Expr) -> int | None:
+    """The value of an integer constant, None for any other expression."""
+    return value.value if isinstance(value, ConstInt) else None
