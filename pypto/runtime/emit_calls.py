@@ -180,7 +180,7 @@ class DistributedCalls:
             meets.append(meet)
             if not self.host:
                 return meet.come
-            signals = [i for i, n in enumerate(meet.names) if n == "signal"]
+            signals = [i for i, n in enumerate(meet.names) if n in declaration.signals]
             return HostCollective(meet, self._lines.statement, signals)
 
         # a collective's place matters in messages, so each call has its own

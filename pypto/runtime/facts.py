@@ -181,9 +181,10 @@ class _Origins:
             else:
                 declaration = call.op
                 assert isinstance(declaration, Declaration)
-                wanted = declaration.waits or ("signal" if declaration.collective else None)
+                # a cell that is only posted to holds a number for its owner to read
+                wanted = declaration.signals if declaration.collective else (declaration.waits,)
                 params = declaration.params_of(len(call.args))
-                operands = [a for p, a in zip(params, call.args, strict=False) if p.name == wanted]
+                operands = [a for p, a in zip(params, call.args, strict=False) if p.name in wanted]
             for operand in operands:
                 at = self._part(operand)
                 if at is not None:

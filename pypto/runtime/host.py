@@ -10,7 +10,7 @@ from typing import Any
 
 from pypto.ir.dtypes import DataType
 from pypto.ops.numeric import numpy_dtype
-from pypto.runtime.engine import Engine, Rank, Steps, Task
+from pypto.runtime.engine import Engine, Steps, Task
 from pypto.runtime.errors import Refusal
 from pypto.runtime.facts import FunctionFacts
 from pypto.runtime.meetings import Meet
@@ -95,8 +95,7 @@ class HostDoor(Door):
                     f"rank {device} does not belong to the communication domain {list(buffer.devices)} of {buffer.name!r}",
                     hint="the domain of a window is fixed when the host first waits: dispatch to all its ranks before",
                 )
-        rank: Rank = self.engine.ranks[device]
-        rank.add(task)
+        self.engine.ranks[int(device)].add(task)
 
 
 def _buffers(values: Sequence[Any]) -> Iterator[Buffer]:

@@ -69,6 +69,7 @@ def remote(operator: Operator, call: Call) -> Reaching:
             if door.late and place.device != door.device:
                 held = [v if i in kept else _copied(v) for i, v in enumerate(values)]
                 door.pending.append(HeldWrite(apply, extents, held, place, statement))
+                door.world.held += 1
                 door.moved += _bytes(values, extent_at, sources, other)
                 return None
         elif door.pending:

@@ -103,9 +103,10 @@ class Random(Schedule):
 
     def run(self, doors: Sequence[Any]) -> None:
         ready, record, draw = self._ready, self.taken.append, self._random.random
+        world = doors[0].world
         while ready:
             count = len(ready)
-            held = [d for d in doors if d.pending]
+            held = [d for d in doors if d.pending] if world.held else ()
             at = int(draw() * (count + len(held)))
             if at >= count:
                 door = held[at - count]

@@ -360,6 +360,7 @@ class Door:
     def deliver(self) -> None:
         """Let the oldest write that is held back arrive."""
         write = self.pending.pop(0)
+        self.world.held -= 1
         try:
             write.apply(write.extents, *write.operands)
         except Exception as error:
@@ -398,6 +399,8 @@ class World:
         self.buffers: list[Buffer] = []
         self.observers: list[Observer] = [*observers]
         self.doors = [Door(self, device) for device in range(ranks)]
+        self.held = 0
+        """Writes that are held back, on all ranks."""
         self.waiting: dict[int, Any] = {}
         """What waits, by the address of the signal cell it waits for."""
         self.meetings: dict[tuple[int, ...], Any] = {}

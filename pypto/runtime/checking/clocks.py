@@ -1,7 +1,7 @@
 """What must happen before what: a vector clock for each rank, and for each signal cell the posts that a wait needs.
 
-A rank's own component counts its posts: accesses between two posts are at the same time. A wait joins the clocks of the posts it needed, and
-no others (ruling on waits: the posts whose absence would have kept it waiting, given all others that have arrived).
+A rank's own component counts its posts: accesses between two posts are at the same time. A wait joins the clocks of the posts that it
+needed and of no others: those whose absence would have kept it waiting, given all others that have arrived.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Races: two accesses to one element from different ranks, at least one of them a write, that nothing orders.
 
-For every stretch of bytes of every window the detector keeps the last write, the reads since, and the atomic additions since. An access that
-does not come after all of them that it conflicts with is a race, whether or not the schedule at hand gave right numbers.
+For every stretch of bytes of every window the detector keeps the last write, the reads since, and the atomic additions since. An access
+that does not come after all of them that it conflicts with is a race, whether or not the schedule at hand gave right numbers.
 """
 
 from __future__ import annotations
