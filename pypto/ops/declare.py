@@ -248,9 +248,7 @@ class Declaration(DeclaredOp):
             *self.valid_only,
             *self.reads_when,
         )
-        singles = [
-            n for n in (self.alias, self.remote, self.posts, self.waits, self.window_of, self.context_of) if n is not None
-        ]
+        singles = [n for n in (self.alias, self.remote, self.posts, self.waits, self.window_of, self.context_of) if n is not None]
         for what in (*touched, *singles):
             if what not in names:
                 raise InvalidValueError(f"operator {self.name!r} declares an effect on {what!r}, which is no parameter of it")

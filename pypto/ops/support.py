@@ -1,4 +1,4 @@
-"""What collectives accept, for each place where one can run and each way to run it: the one table that checks, documentation and tests read."""
+"""What collectives accept, for each place where one can run and each way to run it: the one table for checks, documentation and tests."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class Capability:
 
     ``dtypes`` and ``reductions`` are empty where any will do, and where nothing is reduced. ``most_ranks`` is None without a limit.
     ``many_cores`` says whether several cores of a rank can share the work, ``in_loops`` whether the call may be repeated by a loop,
-    ``signal_optional`` whether a pass makes the signal when it is left out.
+    ``signal_optional`` whether a pass makes the signal when it is left out. ``per_rank`` are the operands that have a row, or a block of
+    rows, for each rank.
     """
 
     signal: SignalShape
@@ -56,30 +57,32 @@ class Capability:
     many_cores: bool = False
     in_loops: bool = True
     signal_optional: bool = False
+    per_rank: tuple[str, ...] = ()
 
 
 _FLOATS = (DataType.FP16, DataType.FP32)
 _FP32 = (DataType.FP32,)
 _ALL = tuple(ReduceOp)
 _SUM = (ReduceOp.Sum,)
+_BLOCKS = ("input", "target", "send_counts", "recv_counts")
 
 CAPABILITIES: Mapping[tuple[str, str, Tier], Capability] = {
     ("allreduce", "mesh", Tier.KERNEL): Capability(SignalShape.COLUMN, _FLOATS, _ALL, in_loops=False),
     ("allreduce", "ring", Tier.KERNEL): Capability(SignalShape.KERNEL_RING, _FLOATS, _ALL, in_loops=False),
     ("barrier", "mesh", Tier.KERNEL): Capability(SignalShape.COLUMN),
     ("broadcast", "mesh", Tier.KERNEL): Capability(SignalShape.COLUMN),
-    ("reduce_scatter", "mesh", Tier.KERNEL): Capability(SignalShape.COLUMN, (), _SUM),
-    ("allgather", "mesh", Tier.KERNEL): Capability(SignalShape.COLUMN),
-    ("all_to_all", "mesh", Tier.KERNEL): Capability(SignalShape.COLUMN),
-    ("all_to_all_v", "mesh", Tier.KERNEL): Capability(SignalShape.COLUMN, in_loops=False),
+    ("reduce_scatter", "mesh", Tier.KERNEL): Capability(SignalShape.COLUMN, (), _SUM, per_rank=("target",)),
+    ("allgather", "mesh", Tier.KERNEL): Capability(SignalShape.COLUMN, per_rank=("target",)),
+    ("all_to_all", "mesh", Tier.KERNEL): Capability(SignalShape.COLUMN, per_rank=("input", "target")),
+    ("all_to_all_v", "mesh", Tier.KERNEL): Capability(SignalShape.COLUMN, in_loops=False, per_rank=_BLOCKS),
     ("allreduce", "mesh", Tier.HOST): Capability(SignalShape.LANES, _FLOATS, _ALL, many_cores=True, signal_optional=True),
     ("allreduce", "ring", Tier.HOST): Capability(SignalShape.RING, _FP32, _SUM, MOST_RING_RANKS),
     ("barrier", "mesh", Tier.HOST): Capability(SignalShape.RANKS),
     ("broadcast", "mesh", Tier.HOST): Capability(SignalShape.RANKS, _FP32),
-    ("reduce_scatter", "mesh", Tier.HOST): Capability(SignalShape.RANKS, _FP32, _SUM),
-    ("allgather", "mesh", Tier.HOST): Capability(SignalShape.RANKS, _FP32),
-    ("all_to_all", "mesh", Tier.HOST): Capability(SignalShape.RANKS, _FP32),
-    ("all_to_all_v", "mesh", Tier.HOST): Capability(SignalShape.EXACT_COLUMN, _FP32, in_loops=False),
+    ("reduce_scatter", "mesh", Tier.HOST): Capability(SignalShape.RANKS, _FP32, _SUM, per_rank=("target",)),
+    ("allgather", "mesh", Tier.HOST): Capability(SignalShape.RANKS, _FP32, per_rank=("target",)),
+    ("all_to_all", "mesh", Tier.HOST): Capability(SignalShape.RANKS, _FP32, per_rank=("input", "target")),
+    ("all_to_all_v", "mesh", Tier.HOST): Capability(SignalShape.EXACT_COLUMN, _FP32, in_loops=False, per_rank=_BLOCKS),
 }
 """What each collective accepts, by its name, the way it runs and where. In-kernel rows state the single-shot protocol."""
 

@@ -29,7 +29,7 @@ def orchestrates(function: Function) -> bool:
 
 def is_host_orchestrator(function: Function) -> bool:
     """True for the functions that run on the host and give work to devices."""
-    return function.level is Level.HOST and orchestrates(function)
+    return function.is_host_orchestrator
 
 
 def is_chip_orchestrator(function: Function) -> bool:

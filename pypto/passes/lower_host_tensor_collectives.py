@@ -25,7 +25,6 @@ from pypto.ops.support import MODES, Capability, SignalShape, Tier, capability
 from pypto.passes.base import Pass
 from pypto.passes.context import current_backend
 from pypto.passes.host_code import HostProgramError, calls_in, collective_of, is_host_orchestrator, place_of
-from pypto.passes.names import NameSource
 from pypto.passes.properties import IRProperty
 from pypto.passes.registry import register_pass
 from pypto.passes.rewrite import statements
@@ -50,7 +49,7 @@ class LowerHostTensorCollectives(Pass):
         functions: list[Function] = []
         for function in program.functions.values():
             if is_host_orchestrator(function) and _has_collectives(function):
-                body = _Lowering(function).visit_stmt(function.body)
+                body = _Lowering().visit_stmt(function.body)
                 function = function if body is function.body else function.replace(body=body)
             functions.append(function)
         return program.with_functions(functions)
@@ -80,10 +79,8 @@ class _Domain:
 class _Lowering(IRMutator):
     """Rewrites the body of one host orchestrator."""
 
-    def __init__(self, function: Function) -> None:
-        self.function = function
+    def __init__(self) -> None:
         self.domains: list[_Domain] = []
-        self.names: NameSource | None = None
 
     def visit_comm_domain_scope_stmt(self, op: CommDomainScopeStmt) -> Stmt:
         """The scope with its body rewritten."""
@@ -269,9 +266,7 @@ def _payload(
     return payload
 
 
-def _windows(
-    collective: Declaration, builtin: Declaration, args: Sequence[Expr], span: Span
-) -> dict[str, WindowBuffer]:
+def _windows(collective: Declaration, builtin: Declaration, args: Sequence[Expr], span: Span) -> dict[str, WindowBuffer]:
     """The window of each operand by its role; all of them are different."""
     windows: dict[str, WindowBuffer] = {}
     for param, arg in zip(builtin.operand_params, args, strict=True):
@@ -288,7 +283,7 @@ def _windows(
     seen: dict[WindowBuffer, str] = {}
     for role, window in windows.items():
         other = seen.setdefault(window, role)
-        if other is not role:
+        if other != role:
             raise HostProgramError(
                 f"{collective.name}: {other!r} and {role!r} must be different window allocations; both are views of {window.name_hint!r}",
                 span,
@@ -304,9 +299,7 @@ def _devices_text(domain: _Domain) -> str:
 # -- checks ------------------------------------------------------------------------------------------------------------------
 
 
-def _check_cores(
-    collective: Declaration, mode: str, row: Capability, kwargs: Mapping[str, AttrValue], span: Span
-) -> None:
+def _check_cores(collective: Declaration, mode: str, row: Capability, kwargs: Mapping[str, AttrValue], span: Span) -> None:
     cores = kwargs.get("core_num", 1)
     if not isinstance(cores, int) or cores == 1:
         return
@@ -333,12 +326,15 @@ def _check_devices(
     _check_capacity(name, row.signal, signal, count, span)
     root = call.kwargs.get("root")
     if isinstance(root, int) and root >= count:
-        raise HostProgramError(f"{name}: root={root} is out of range: the domain has {count} devices, ranks 0 to {count - 1}", span)
-    _check_rows(name, builtin, call, count, span)
+        raise HostProgramError(
+            f"{name}: root={root} is out of range: the domain has {count} devices, ranks 0 to {count - 1}", span
+        )
+    _check_rows(name, builtin, row, call, count, span)
 
 
 def _check_capacity(name: str, shape: SignalShape, signal: Expr, count: int, span: Span) -> None:
-    dims: Sequence[Expr] = getattr(signal.type, "shape", ())
+    assert isinstance(signal.type, DistributedTensorType)
+    dims = signal.type.shape
     rows = constant(dims[0])
     shown = describe_type(signal.type)
     wanted = shape.ring_rows(count)
@@ -368,9 +364,9 @@ def _check_capacity(name: str, shape: SignalShape, signal: Expr, count: int, spa
         )
 
 
-def _check_rows(name: str, builtin: Declaration, call: Call, count: int, span: Span) -> None:
+def _check_rows(name: str, builtin: Declaration, row: Capability, call: Call, count: int, span: Span) -> None:
     """Windows with a row or block for each rank must have as many as there are devices."""
-    for role in builtin.rows_for_ranks:
+    for role in row.per_rank:
         operand = builtin.operand_at(call.args, role)
         rows = constant(getattr(getattr(operand, "type", None), "shape", [call])[0])
         if rows is not None and rows < count:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pypto.ir.dtypes import DataType
 from pypto.ir.expr import Call, ConstInt, Expr, IterArg, MakeTuple, Mul, Var
 from pypto.ir.function import Function, Program
-from pypto.ir.node import walk
+from pypto.ir.node import Node, walk
 from pypto.ir.op import create_op_call
 from pypto.ir.span import Span
 from pypto.ir.stmt import AssignStmt, EvalStmt, ForStmt, ReturnStmt, Stmt, WhileStmt
@@ -47,7 +47,7 @@ class SynthesizeAllReduceSignals(Pass):
         return program.with_functions(functions)
 
 
-def _takes_optional_signal(expr: Expr) -> bool:
+def _takes_optional_signal(expr: Node) -> bool:
     """True for a call of a collective whose signal may be left out."""
     if not isinstance(expr, Call) or not isinstance(expr.op, Declaration) or not expr.op.collective:
         return False

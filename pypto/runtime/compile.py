@@ -129,6 +129,12 @@ class Linked:
         return self._made[function.name]
 
 
+def linked(program: Program | Function) -> Linked | None:
+    """The linked form of a program or function, None when :func:`link` has not made it."""
+    known = _programs.get(id(program))
+    return None if known is None else known[1]
+
+
 def link(program: Program | Function) -> Linked:
     """The linked form of a program, or of a function that calls no other; remembered for the object."""
     known = _programs.get(id(program))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from pypto.ir.enums import ArgEffect, ParamDirection
-from pypto.ir.expr import Call, Expr, IterArg, MakeTuple, Submit, TupleGetItemExpr, Var
+from pypto.ir.expr import Call, ConstBool, ConstFloat, ConstInt, Expr, IterArg, MakeTuple, Submit, TupleGetItemExpr, Var
 from pypto.ir.function import Function, Program
-from pypto.ir.node import walk
+from pypto.ir.node import Node, children
 from pypto.ir.stmt import (
     AssignStmt,
     CommDomainScopeStmt,
     ForStmt,
     IfStmt,
     ReturnStmt,
+    SeqStmts,
     Stmt,
     WhileStmt,
     YieldStmt,
@@ -95,24 +96,54 @@ class Facts:
         distributed = any(_is_distributed(p.type) for p in function.params)
         dispatches = False
         calls: list[Call | Submit] = []
-        for node in walk(function.body):
+        special: dict[Declaration, bool] = {}
+        for node in _calls_and_scopes(function.body):
             if isinstance(node, CommDomainScopeStmt):
                 distributed = True
-            elif isinstance(node, Call | Submit):
-                if node.op.is_function:
+            elif node.op.is_function:
+                calls.append(node)
+                dispatches = dispatches or "device" in node.attrs
+                callee = self.of_callee(node.op.name)
+                distributed = distributed or (callee is not None and callee.distributed)
+            elif isinstance(node.op, Declaration):
+                reaches = special.get(node.op)
+                if reaches is None:
+                    reaches = special[node.op] = node.op.communicates or asks_world(node.op)
+                if reaches or (node.attrs and "device" in node.attrs):
+                    distributed = True
                     calls.append(node)
-                    dispatches = dispatches or "device" in node.attrs
-                    callee = self.of_callee(node.op.name)
-                    distributed = distributed or (callee is not None and callee.distributed)
-                elif isinstance(node.op, Declaration):
-                    if node.op.communicates or asks_world(node.op) or "device" in node.attrs:
-                        distributed = True
-                        calls.append(node)
         distributed = distributed or dispatches
         origin = _Origins(function, self.of_callee)
         signals = frozenset(origin.signals(calls))
         host = distributed and (dispatches or function.is_host_orchestrator)
         return FunctionFacts(distributed, host, function.param_directions, origin.returned(), signals)
+
+
+_LEAVES = (Var, ConstInt, ConstFloat, ConstBool)
+
+
+def _calls_and_scopes(body: Stmt) -> Iterator[Call | Submit | CommDomainScopeStmt]:
+    """Every call of a body, wherever it stands, and every scope with a domain."""
+    pending: list[Node] = [body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, SeqStmts):
+            pending += reversed(node.stmts)
+            continue
+        if isinstance(node, AssignStmt):
+            node = node.value
+        if isinstance(node, Call):
+            yield node
+            for arg in node.args:
+                if type(arg) not in _LEAVES and not (type(arg) is MakeTuple and all(type(e) in _LEAVES for e in arg.elements)):
+                    pending.append(arg)
+            if node.attrs:
+                pending += [v for v in node.attrs.values() if isinstance(v, Expr)]
+            continue
+        if isinstance(node, Submit | CommDomainScopeStmt):
+            yield node
+        if type(node) not in _LEAVES:
+            pending += [c for c in children(node) if isinstance(c, Stmt | Expr)]
 
 
 def _is_distributed(type_: Type) -> bool:

@@ -343,7 +343,7 @@ class Operator:
             data = operands
             for at, operand in enumerate(operands):
                 if type(operand) is Tracked:
-                    if operand.poison is not None:
+                    if not operand.is_clean:
                         return guarded(extents, *operands)
                     data = (*data[:at], operand.data, *data[at + 1 :])
                 elif type(operand) is PoisonScalar:
@@ -388,14 +388,14 @@ class Operator:
 
         def quick(extents: Extents | None, *operands: Any) -> Any:
             written = operands[target]
-            if type(written) is not Tracked or written.mask is not None or (written.base is not None and stale_layers(written)):
+            if type(written) is not Tracked or not written.is_clean:
                 return guarded(extents, *operands)
             if extents is not None and not covers(extents, operands):
                 return guarded(extents, *operands)
             data = operands
             for at, operand in enumerate(operands):
                 if type(operand) is Tracked:
-                    if at != target and operand.poison is not None:
+                    if at != target and not operand.is_clean:
                         return guarded(extents, *operands)
                     data = (*data[:at], operand.data, *data[at + 1 :])
                 elif type(operand) is PoisonScalar:

@@ -51,6 +51,12 @@ def remote(operator: Operator, call: Call) -> Reaching:
     extent_at = names.index("shape") if "shape" in names else None
     sources = [i for i in range(len(names)) if i not in kept]
     apply, name = operator.apply, declaration.name
+    # a copy between two windows: from which operand to which, and the offsets in both
+    copied = next(((i, there) for i in operator.targets if i != there), None)
+    if writes and "src" in names:
+        copied = names.index("src"), there
+    atomic = any(operator.is_atomic(i) for i in operator.targets)
+    offsets = [names.index(n) for n in ("dst_offsets", "src_offsets") if n in names]
 
     def reach(door: Door, statement: Any, extents: Any, *operands: Any) -> Any:
         target = operands[remote_at]
@@ -63,6 +69,10 @@ def remote(operator: Operator, call: Call) -> Reaching:
         values = [*operands]
         values[remote_at] = other
         del values[peer_at]
+        if copied is not None and place.device == door.device and not atomic:
+            one, two = values[copied[0]], values[copied[1]]
+            if _same_place(one, two) and (len(offsets) != 2 or values[offsets[0]] == values[offsets[1]]):
+                return None  # what is copied onto itself is not touched
         if door.observers:
             _report(door, statement, operator, extents, values)
         if writes:
@@ -87,6 +97,18 @@ def remote(operator: Operator, call: Call) -> Reaching:
         return result
 
     return reach
+
+
+def _same_place(one: Any, two: Any) -> bool:
+    """True when two values are the same elements of one window."""
+    first, second = home_of(one), home_of(two)
+    return (
+        first is not None
+        and second is not None
+        and first.address == second.address
+        and one.data.shape == two.data.shape
+        and one.data.strides == two.data.strides
+    )
 
 
 def _bytes(values: Sequence[Any], extent_at: int | None, sources: Sequence[int], other: Tracked) -> int:

@@ -18,7 +18,7 @@ from pypto.ir.types import ScalarType, TupleType, Type
 from pypto.ops.numeric import numpy_dtype
 from pypto.runtime.analysis import last_return
 from pypto.runtime.arguments import Bound, bind_arguments
-from pypto.runtime.compile import Linked, link
+from pypto.runtime.compile import Linked, link, linked
 from pypto.runtime.dims import free_symbols
 from pypto.runtime.engine import Engine, Task, one_step_of, steps_of
 from pypto.runtime.errors import ArgumentError, ArgumentTypeError, PoisonError, RunError
@@ -104,22 +104,22 @@ def run(
         raise ArgumentError(f"a run has at most {MOST_RANKS} ranks, got {ranks}")
     try:
         function = entry_function(program, entry)
-        linked = link(program) if isinstance(program, Program) else _alone(function)
-        facts = linked.facts.of(function)
+        code = link(program) if isinstance(program, Program) else _alone(function)
+        facts = code.facts.of(function)
         if not facts.distributed and (ranks == 1 or function.is_host_orchestrator):
-            results = execute(linked, function, bind_arguments(function, arrays))
+            results = execute(code, function, bind_arguments(function, arrays))
             world = None
         else:
             world = World(ranks, observers)
             engine = Engine(world, turns)
-            results = (run_host if facts.host else run_ranks)(linked, function, arrays, engine)
+            results = (run_host if facts.host else run_ranks)(code, function, arrays, engine)
     except Error as error:
         raise for_users(error) from error.__cause__
     if world is not None:
         _warn(world.findings)
     if not report:
         return results
-    return results, _report(linked, world, turns, ranks)
+    return results, _report(code, world, turns, ranks)
 
 
 def _warn(findings: Sequence[Finding]) -> None:
@@ -142,6 +142,9 @@ def _report(linked: Linked, world: World | None, turns: Schedule, ranks: int) ->
 
 
 def _alone(function: Function) -> Linked:
+    known = linked(function)
+    if known is not None:
+        return known
     if any(isinstance(n, Call | Submit) and n.op.is_function for n in walk(function.body)):
         raise ArgumentError(
             f"{function.name!r} calls other functions of its program",

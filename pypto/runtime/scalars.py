@@ -87,14 +87,14 @@ def smaller(left: Scalar, right: Scalar) -> Scalar:
     """The smaller of two integers."""
     if type(left) is PoisonScalar or type(right) is PoisonScalar:
         return PoisonScalar(0)
-    return min(left, right)
+    return left if left <= right else right
 
 
 def larger(left: Scalar, right: Scalar) -> Scalar:
     """The larger of two integers."""
     if type(left) is PoisonScalar or type(right) is PoisonScalar:
         return PoisonScalar(0)
-    return max(left, right)
+    return left if left >= right else right
 
 
 def integer_quotient(left: Scalar, right: Scalar) -> Scalar:

@@ -129,7 +129,7 @@ def post_to(operator: Operator, call: Call) -> Callable[..., None]:
         cell = operands[cell_at]
         used = place.buffer.used
         address = place.cell(cell)
-        before = int(other.data[cell]) if address in used and _inside(cell, other.data.shape) else None
+        before = _held(other.data, cell) if address in used else None
         try:
             for value in data:
                 if type(value) is PoisonScalar:
@@ -212,8 +212,12 @@ def wait_for(operator: Operator, call: Call) -> Callable[..., Wait | None]:
     return wait
 
 
-def _inside(cell: Sequence[int], shape: Sequence[int]) -> bool:
-    return len(cell) == len(shape) and all(0 <= i < e for i, e in zip(cell, shape, strict=True))
+def _held(signal: Any, cell: tuple[int, ...]) -> int | None:
+    """What a cell holds; None for one outside the signal, which the meaning refuses."""
+    try:
+        return int(signal[cell])
+    except (IndexError, TypeError):
+        return None
 
 
 def forget(value: Any) -> None:

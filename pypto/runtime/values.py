@@ -99,6 +99,16 @@ class Tracked:
             return mask
         return stale if mask is None else mask | stale
 
+    @property
+    def is_clean(self) -> bool:
+        """True when there is certainly no poison; cheaper to know than the mask."""
+        at: Tracked | None = self
+        while at is not None:
+            if at._mask is not None or at._stale is not None:
+                return False
+            at = at.base
+        return True
+
     def needed_mask(self) -> Mask:
         """The shared mask, made when there is none yet."""
         mask = self.mask

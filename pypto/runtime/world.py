@@ -193,6 +193,8 @@ class Place:
 
     def cell(self, offsets: Sequence[int]) -> int:
         """The address of one element."""
+        if len(self.strides) == 2 == len(offsets):
+            return self.address + offsets[0] * self.strides[0] + offsets[1] * self.strides[1]
         address = self.address
         for offset, stride in zip(offsets, self.strides, strict=False):
             address += offset * stride

@@ -28,7 +28,9 @@ def verify_comm_domain_scopes(program: Program) -> list[Diagnostic]:
             slots: list[Any] = [*stmt.slots]
             for slot in slots:
                 if not isinstance(slot, WindowBuffer):
-                    findings.add("comm-domain-slot", f"the communication domain {name!r} lists something that is no window", stmt.span)
+                    findings.add(
+                        "comm-domain-slot", f"the communication domain {name!r} lists something that is no window", stmt.span
+                    )
                 elif slot in owners:
                     other = owners[slot]
                     text = f"the window {slot.name_hint!r} appears in multiple communication domains: {other.name_hint!r} and {name!r}"

@@ -13,6 +13,7 @@ from pypto.ir.op import DeclaredOp, find_op
 from pypto.ir.span import Span
 from pypto.ir.stmt import AssignStmt, ForStmt, IfStmt, ReturnStmt, Stmt, WhileStmt
 from pypto.ir.types import (
+    CommCtxType,
     DistributedTensorType,
     ScalarType,
     ShapedType,
@@ -292,5 +293,9 @@ class _Checker:
             message = f"{call.op.name!r} takes {wanted} arguments, got {given}"
             self.report(TypeCheckErrorType.SIZE_MISMATCH, message, span)
             return
-        for param, arg in zip(callee.params, call.args, strict=False):
+        params, args = callee.params, call.args
+        if given < wanted:  # what a launch leaves out stands before the communication contexts
+            contexts = sum(isinstance(arg.type, CommCtxType) for arg in args)
+            params = [*params[: given - contexts], *params[wanted - contexts :]]
+        for param, arg in zip(params, args, strict=False):
             self.agree(param.type, arg.type, f"argument {param.name_hint!r} of {call.op.name!r}", span, views=False)

@@ -173,8 +173,10 @@ class Folder:
         return type_ if is_closed(type_) else map_type(type_, self._plain_expr)
 
     def _plain_expr(self, expr: Expr) -> Expr:
-        if isinstance(expr, MemRef | WindowBuffer):
+        if isinstance(expr, MemRef):
             return expr
+        if isinstance(expr, WindowBuffer):
+            return self._put.get(expr, expr)
         if isinstance(expr, BinaryExpr | UnaryExpr):
             return self._plain(expr)
         if isinstance(expr, MakeTuple):

@@ -11,13 +11,14 @@ from pypto.ir.arith.const_int_bound import NEG_INF, POS_INF, Interval
 from pypto.ir.arith.values import contains_call, in_order
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import ForKind
-from pypto.ir.expr import Add, Call, ConstBool, ConstInt, Expr, Ge, IterArg, Le, Lt, Not, Var
+from pypto.ir.expr import Add, Call, ConstBool, ConstInt, Expr, Ge, IterArg, Le, Lt, Not, Var, WindowBuffer
 from pypto.ir.function import Function
 from pypto.ir.node import FieldKind
 from pypto.ir.span import UNKNOWN, Span
 from pypto.ir.stmt import (
     AssignStmt,
     BreakStmt,
+    CommDomainScopeStmt,
     ContinueStmt,
     ForStmt,
     IfStmt,
@@ -50,6 +51,7 @@ class _Walk:
         for stmt in statements(function.body):
             for var in definitions(stmt):
                 self.count[var] += 1
+        self.windows: dict[Var, WindowBuffer] = {}
         self.seen: set[Var] = set(function.params)
         for var, times in self.count.items():
             if var not in self.seen or times > 1:
@@ -174,6 +176,12 @@ class _Walk:
             self.seen.add(stmt.var)
             return SeqStmts([*comment(stmt.leading_comments), *self.bind(stmt.var, value, stmt.span, top)], stmt.span)
         old = stmt.value.type
+        window = self.windows.get(stmt.var)
+        if window is not None and isinstance(value, Call) and value is not stmt.value:
+            # the size of a window is that of its allocation
+            self.folder.put(
+                window, WindowBuffer(stmt.var, value.args[0], window.load_from_host, window.store_to_host, window.span)
+            )
         var = self.redefined(stmt.var, self.folder.follow(stmt.var.type, old, value.type))
         self.learn(stmt.var, value, top)
         if var is not stmt.var:
@@ -192,9 +200,15 @@ class _Walk:
                 new = self.folder.expr(getattr(stmt, name))
                 if new is not getattr(stmt, name):
                     changes[name] = new
+        if isinstance(stmt, CommDomainScopeStmt):
+            self.windows.update({window.base: window for window in stmt.slots})
         body = self.block(stmt.body, False)
         if body is not stmt.body:
             changes["body"] = body
+        if isinstance(stmt, CommDomainScopeStmt):
+            slots = change_all(stmt.slots, self.folder.replacement)  # type: ignore[arg-type]
+            if slots is not stmt.slots:
+                changes["slots"] = slots
         return stmt.replace(**changes) if changes else stmt
 
     # -- branches ---------------------------------------------------------------------------------------------------
