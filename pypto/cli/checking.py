@@ -69,8 +69,8 @@ def _meaning(program: Program, inputs: Inputs, runs: Runs) -> tuple[MeaningInstr
         given = make_inputs(inputs, program, seed=runs.seed, ranks=ranks[0])
     except RunError as error:
         return None, f"not run: {error.message}"
-    observe(program, given, ranks=ranks[0])
-    instrument = MeaningInstrument(inputs, seed=runs.seed, ranks=ranks, schedules=runs.schedules)
+    observe(program, given, ranks=ranks[0], check=True)
+    instrument = MeaningInstrument(inputs, seed=runs.seed, ranks=ranks, schedules=runs.schedules, check=True)
     if not is_distributed(program):
         return instrument, ""
     left_out = [n for n in runs.ranks if n not in ranks]

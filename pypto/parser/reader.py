@@ -66,7 +66,8 @@ class Reader:
     statements of the innermost block; ``loops`` the kinds of the loops around, innermost last. ``twins`` are variables of the other
     branch of the ``if`` being read, taken up again when this branch assigns the same name; ``home`` the block in which each variable
     was first assigned. ``assigned`` is the value that the statement at hand assigns, with the name. ``comments`` holds the comments that
-    no statement has taken yet, ``until`` the line on which the code after the statement at hand begins.
+    no statement has taken yet, ``until`` the line on which the code after the statement at hand begins. ``windows`` are those that
+    annotations may name, ``window_types`` what annotations with such a name mean meanwhile, ``windows_found`` how often one was named.
     """
 
     __slots__ = (
@@ -93,7 +94,9 @@ class Reader:
         "strict_ssa",
         "twins",
         "until",
+        "window_types",
         "windows",
+        "windows_found",
     )
 
     def __init__(
@@ -129,6 +132,8 @@ class Reader:
         self.until = 0
         self.assigned: tuple[Any, str] | None = None
         self.windows: dict[str, WindowBuffer] = {}
+        self.window_types: dict[str, Any] = {}
+        self.windows_found = 0
 
     # -- errors ------------------------------------------------------------------------------------------------------
 

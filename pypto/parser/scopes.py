@@ -419,6 +419,7 @@ def _comm_domain(reader: Reader, node: ast.With, head: _Head, _target: Any) -> N
         )
     for n in names:
         reader.windows.pop(n, None)
+    reader.window_types.clear()
     slots = [domain.found[n] for n in names]
     numbers: list[int] = devices  # pyright: ignore[reportUnknownVariableType]
     made = CommDomainScopeStmt(numbers, slots, name, body=body, span=reader.source.span(node))

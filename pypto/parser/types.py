@@ -93,6 +93,10 @@ def annotation(reader: Reader, node: Any) -> Annotated:
         known = texts.get(key)
         if known is not None and (not known[1] or reader.names.keys().isdisjoint(known[1])):
             return known[0]
+        with_window = reader.window_types.get(key)
+        if with_window is not None:
+            return with_window
+    windows = reader.windows_found
     outer, reader.names_used = reader.names_used, []
     outer_mode, reader.dimension_mode = reader.dimension_mode, True
     try:
@@ -104,6 +108,10 @@ def annotation(reader: Reader, node: Any) -> Annotated:
     if outer is not None:
         outer.extend(used)
     if key is not None and reader.names.keys().isdisjoint(used):
+        if reader.windows_found != windows:
+            # what a window is called is known in this function only, and may change
+            reader.window_types[key] = found
+            return found
         if len(texts) > 8192:
             texts.clear()
         texts[key] = (found, tuple(used))

@@ -41,6 +41,7 @@ def find_window(reader: Reader, node: Any) -> WindowBuffer:
     if not isinstance(name, str):
         raise reader.failure(ParserTypeError, "this refers to no window", node, hint='pld.WindowBuffer("name")')
     window = reader.windows.get(name)
+    reader.windows_found += 1
     if window is None:
         close = did_you_mean(name, list(reader.windows))
         hint = f"did you mean {close!r}?" if close else "windows are named inside the pld.comm_domain that allocates them"
@@ -61,8 +62,12 @@ def _reference(reader: Reader, node: ast.Call) -> tuple[Any, dict[str, bool]]:
 
 
 def written_flags(reader: Reader, body: list[ast.stmt]) -> dict[str, dict[str, bool]]:
-    """The flags of the windows that the annotations in a body name."""
+    """The flags of the windows that the annotations in the body of a domain name."""
+    if reader.domains:
+        return reader.domains[-1].flags
     flags: dict[str, dict[str, bool]] = {}
+    if not any(flag in reader.source.text for flag in _FLAGS):
+        return flags
     for part in (inner for stmt in body for inner in ast.walk(stmt)):
         if type(part) is ast.Call and part.keywords and path_of(reader, part.func) == "pld.WindowBuffer":
             name, given = _reference(reader, part)
@@ -84,5 +89,6 @@ def note_allocation(reader: Reader, domains: list[Domain], name: str, var: Var, 
                 flags.get("store_to_host", False),
                 var.span,
             )
+            reader.window_types.clear()
             domain.found[name] = reader.windows[name] = window
             return

@@ -13,6 +13,7 @@ from pypto.ir.function import Function, Program
 from pypto.ir.node import walk
 from pypto.ir.span import Span
 from pypto.ir.stmt import AssignStmt, CommDomainScopeStmt, ForStmt, Stmt, WhileStmt
+from pypto.ir.type_parts import is_closed
 from pypto.ir.types import DistributedTensorType, TupleType, Type
 from pypto.ops.declare import Declaration
 from pypto.ops.support import MODES, Tier, capability
@@ -107,6 +108,7 @@ class _Domains(Tracker):
         self.program = program
         self.allocations: dict[WindowBuffer, _Allocation] = {}
         self.made: dict[Call, WindowBuffer] = {}
+        self.types: dict[tuple[Type, WindowBuffer], Type] = {}
         self.uses: list[_Use] = []
         self.loops: list[ForStmt | WhileStmt] = []
         self.values: dict[Var, Expr] = {}
@@ -142,12 +144,17 @@ class _Domains(Tracker):
         return None
 
     def type_with(self, type_: Type, origin: Origin) -> Type:
-        return with_windows(type_, origin)
+        if not isinstance(origin, WindowBuffer) or not is_closed(type_):
+            return with_windows(type_, origin)
+        known = self.types.get((type_, origin))
+        if known is None:
+            known = self.types[(type_, origin)] = with_windows(type_, origin)
+        return known
 
     def typed(self, value: Expr, origin: Origin) -> Expr:
         if origin is None or not isinstance(value, Call | Submit):
             return value
-        type_ = with_windows(value.type, origin)
+        type_ = self.type_with(value.type, origin)
         return value if type_ is value.type else value.replace(type=type_)
 
     def merged(self, one: Origin, other: Origin, name: str, span: Span) -> Origin:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from pypto.ir.enums import ArgEffect, ParamDirection
 from pypto.ir.expr import Call, Expr, IterArg, MakeTuple, Submit, TupleGetItemExpr, Var
@@ -42,7 +42,7 @@ class Analysis:
     are a partition of the variables: whatever may share storage is in one class.
     """
 
-    def __init__(self, function: Function, directions: Directions, returned: Returned) -> None:
+    def __init__(self, function: Function, directions: Directions, returned: Returned, windows: Collection[int] = ()) -> None:
         self.function = function
         self.directions = directions
         self.returned = returned
@@ -58,8 +58,8 @@ class Analysis:
         self._open: dict[int, Stmt] = {}
         self._blocks = 0
         self._window_vars: list[Var] = []
-        for param in function.params:
-            if isinstance(param.type, DistributedTensorType):
+        for at, param in enumerate(function.params):
+            if at in windows or isinstance(param.type, DistributedTensorType):
                 self._window_vars.append(param)
             self._pinned.add(param)
             self.assigned.add(param)

@@ -54,8 +54,8 @@ class FunctionEmitter:
         self.facts = facts
         self.lines = Lines()
         self.scalars = ScalarEmitter(self.lines, self._non_scalar)
-        self.analysis = Analysis(function, self._directions, self._returned)
         mine = facts.of(function)
+        self.analysis = Analysis(function, self._directions, self._returned, mine.windows)
         self.distributed = DistributedCalls(self, mine) if mine.distributed else None
         self._from_tasks = dispatched_scalars(function.body) if mine.host else set[Var]()
         self.callees: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pypto.ir.enums import ArgEffect, ParamDirection
 from pypto.ir.expr import Call, ConstBool, ConstFloat, ConstInt, Expr, IterArg, MakeTuple, Submit, TupleGetItemExpr, Var
@@ -20,7 +20,7 @@ from pypto.ir.stmt import (
     YieldStmt,
     flatten_to_stmts,
 )
-from pypto.ir.types import DistributedTensorType, TupleType, Type
+from pypto.ir.types import DistributedTensorType, TensorType, TupleType, Type
 from pypto.ops.declare import Declaration
 from pypto.runtime.operators import effect_on
 from pypto.runtime.reach import asks_world
@@ -30,29 +30,54 @@ class FunctionFacts:
     """Of one function: whether it reaches other ranks, whether it is host code, which parameters are signals, which it gives back.
 
     ``returned`` has an entry for each result: the position of the parameter that is returned itself (whatever was written into it), or
-    None.
+    None. ``windows`` are the parameters whose type says nothing of ranks, but that are given windows somewhere in the program.
     """
 
-    __slots__ = ("distributed", "host", "param_directions", "returned", "signals")
+    __slots__ = ("distributed", "host", "param_directions", "returned", "signals", "windows")
 
     def __init__(
         self,
         distributed: bool,
         host: bool,
         param_directions: Sequence[ParamDirection],
-        returned: Sequence[int | None],
-        signals: frozenset[int],
+        returned: Sequence[int | None] = (),
+        signals: frozenset[int] = frozenset(),
+        windows: frozenset[int] = frozenset(),
     ) -> None:
         self.distributed = distributed
         self.host = host
         self.param_directions = param_directions
         self.returned = returned
         self.signals = signals
+        self.windows = windows
 
     @property
     def key(self) -> tuple[object, ...]:
         """All of it as one hashable value."""
-        return (self.distributed, self.host, tuple(self.param_directions), tuple(self.returned), self.signals)
+        return (self.distributed, self.host, tuple(self.param_directions), tuple(self.returned), self.signals, self.windows)
+
+
+class _Survey:
+    """What one walk over a function shows: the functions it calls, the operators that reach other ranks, and whether it is scoped."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.calls: list[Call | Submit] = []
+        self.reaching: list[Call] = []
+        self.scoped = False
+        special: dict[Declaration, bool] = {}
+        for node in _calls_and_scopes(function.body):
+            if isinstance(node, CommDomainScopeStmt):
+                self.scoped = True
+            elif node.op.is_function:
+                self.calls.append(node)
+            elif isinstance(node, Call) and isinstance(node.op, Declaration):
+                reaches = special.get(node.op)
+                if reaches is None:
+                    reaches = special[node.op] = node.op.communicates or asks_world(node.op)
+                if reaches or (node.attrs and "device" in node.attrs):
+                    self.reaching.append(node)
+        self.dispatches = any("device" in call.attrs for call in self.calls)
 
 
 class Facts:
@@ -62,61 +87,113 @@ class Facts:
         self._program = program
         self._known: dict[str, FunctionFacts] = {}
         self._alone: dict[int, tuple[Function, FunctionFacts]] = {}
-        self._open: set[str] = set()
+        self._surveys: dict[str, _Survey] = {}
+        self._origins: dict[str, _Origins] = {}
+        self._given: dict[str, set[int]] | None = None
 
     def of_callee(self, name: str) -> FunctionFacts | None:
         """The facts of a function of the program, None when there is none of that name."""
         known = self._known.get(name)
-        if known is not None:
+        if known is not None or self._function(name) is None:
             return known
-        function = None if self._program is None else self._program.get_function(name)
-        if function is None:
-            return None
-        if name in self._open:  # they call one another in a circle
-            return FunctionFacts(False, function.is_host_orchestrator, function.param_directions, (), frozenset())
-        self._open.add(name)
-        try:
-            found = self._known[name] = self._find(function)
-        finally:
-            self._open.discard(name)
-        return found
+        path: list[str] = [name]
+        tried: set[str] = set()
+        while path:
+            at = path[-1]
+            first = at not in tried
+            tried.add(at)
+            below = [c.op.name for c in self._survey(at).calls]
+            # those that call one another in a circle are left out the second time
+            waiting = (
+                [b for b in below if b not in self._known and b not in tried and self._function(b) is not None] if first else []
+            )
+            if waiting:
+                path += waiting
+                continue
+            path.pop()
+            if at not in self._known:
+                survey = self._survey(at)
+                self._known[at] = self._find(survey)
+        return self._known[name]
 
     def of(self, function: Function) -> FunctionFacts:
         """The facts of a function."""
-        if self._program is not None and self._program.get_function(function.name) is function:
+        if self._function(function.name) is function:
             found = self.of_callee(function.name)
             assert found is not None
             return found
         known = self._alone.get(id(function))
         if known is None:
-            known = self._alone[id(function)] = (function, self._find(function))
+            known = self._alone[id(function)] = (function, self._find(_Survey(function)))
         return known[1]
 
-    def _find(self, function: Function) -> FunctionFacts:
-        distributed = any(_is_distributed(p.type) for p in function.params)
-        dispatches = False
-        calls: list[Call | Submit] = []
-        special: dict[Declaration, bool] = {}
-        for node in _calls_and_scopes(function.body):
-            if isinstance(node, CommDomainScopeStmt):
-                distributed = True
-            elif node.op.is_function:
-                calls.append(node)
-                dispatches = dispatches or "device" in node.attrs
-                callee = self.of_callee(node.op.name)
-                distributed = distributed or (callee is not None and callee.distributed)
-            elif isinstance(node.op, Declaration):
-                reaches = special.get(node.op)
-                if reaches is None:
-                    reaches = special[node.op] = node.op.communicates or asks_world(node.op)
-                if reaches or (node.attrs and "device" in node.attrs):
-                    distributed = True
-                    calls.append(node)
-        distributed = distributed or dispatches
-        origin = _Origins(function, self.of_callee)
-        signals = frozenset(origin.signals(calls))
-        host = distributed and (dispatches or function.is_host_orchestrator)
-        return FunctionFacts(distributed, host, function.param_directions, origin.returned(), signals)
+    def _function(self, name: str) -> Function | None:
+        return None if self._program is None else self._program.get_function(name)
+
+    def _survey(self, name: str) -> _Survey:
+        known = self._surveys.get(name)
+        if known is None:
+            function = self._function(name)
+            assert function is not None
+            known = self._surveys[name] = _Survey(function)
+        return known
+
+    def _found(self, name: str) -> FunctionFacts | None:
+        return self._known.get(name)
+
+    def _find(self, survey: _Survey) -> FunctionFacts:
+        function = survey.function
+        callees = [self._known.get(call.op.name) for call in survey.calls]
+        windows = frozenset(self._given_windows().get(function.name, ()) if self._function(function.name) is function else ())
+        distributed = (
+            survey.scoped
+            or survey.dispatches
+            or bool(survey.reaching)
+            or bool(windows)
+            or any(_is_distributed(p.type) for p in function.params)
+            or any(c is not None and c.distributed for c in callees)
+        )
+        origin = _Origins(function, self._found)
+        host = distributed and (survey.dispatches or function.is_host_orchestrator)
+        signals = frozenset(origin.signals([*survey.calls, *survey.reaching]))
+        return FunctionFacts(distributed, host, function.param_directions, origin.returned(), signals, windows)
+
+    def _given_windows(self) -> Mapping[str, set[int]]:
+        """The parameters of plain tensor types that are given windows, by function."""
+        if self._given is not None:
+            return self._given
+        given: dict[str, set[int]] = {}
+        self._given = given
+        if self._program is None:
+            return given
+        surveys = [self._survey(g.name) for g in self._program.functions]
+        changed = True
+        while changed:
+            changed = False
+            for survey in surveys:
+                mine = given.get(survey.function.name)
+                for call in survey.calls:
+                    callee = self._function(call.op.name)
+                    if callee is None:
+                        continue
+                    for at, (param, arg) in enumerate(zip(callee.params, call.args, strict=False)):
+                        if not isinstance(param.type, TensorType) or isinstance(param.type, DistributedTensorType):
+                            continue
+                        if at in given.get(callee.name, ()) or not self._is_window(survey.function, mine, arg):
+                            continue
+                        given.setdefault(callee.name, set()).add(at)
+                        changed = True
+        return given
+
+    def _is_window(self, function: Function, given: set[int] | None, arg: Expr) -> bool:
+        if isinstance(arg.type, DistributedTensorType):
+            return True
+        if not given:
+            return False
+        origins = self._origins.get(function.name)
+        if origins is None:
+            origins = self._origins[function.name] = _Origins(function, self._found)
+        return origins.part(arg) in given
 
 
 _LEAVES = (Var, ConstInt, ConstFloat, ConstBool)
@@ -217,7 +294,7 @@ class _Origins:
                 params = declaration.params_of(len(call.args))
                 operands = [a for p, a in zip(params, call.args, strict=False) if p.name in wanted]
             for operand in operands:
-                at = self._part(operand)
+                at = self.part(operand)
                 if at is not None:
                     yield at
 
@@ -225,7 +302,7 @@ class _Origins:
         """The parameter that a value is, all of it."""
         return self._trace(expr, views=False)
 
-    def _part(self, expr: Expr) -> int | None:
+    def part(self, expr: Expr) -> int | None:
         """The parameter that a value is, or is a view of."""
         return self._trace(expr, views=True)
 

@@ -24,6 +24,7 @@ from pypto.ops.declare import MISSING, Declaration, Kind, Lanes, ResultSpec
 from pypto.ops.numeric import cast_array, numpy_dtype
 from pypto.runtime.errors import Refusal
 from pypto.runtime.scalars import converter, from_numpy, is_integral
+from pypto.runtime.ufuncs import is_ufunc, probe
 from pypto.runtime.values import (
     Mask,
     PoisonScalar,
@@ -69,11 +70,6 @@ def describe_value(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(describe_value(v) for v in value)})"  # pyright: ignore[reportUnknownVariableType]
     return str(value)
-
-
-def is_ufunc(meaning: Any) -> bool:
-    """True for a NumPy function that works element by element."""
-    return isinstance(meaning, np.ufunc)
 
 
 def is_shaped(type_: Type) -> bool:
@@ -762,39 +758,6 @@ def _padded(result: Any, mask: Any, shape: tuple[int, ...]) -> tuple[Any, Mask]:
 
 def _holds_nan(array: Any) -> bool:
     return array.dtype.kind == "f" or array.dtype.name == "bfloat16" or array.dtype.name.startswith("float8")
-
-
-_PROBES: dict[Any, Any] = {}
-
-
-def probe(ufunc: Any, types: tuple[Type, ...]) -> np.dtype[Any] | None:
-    """The element type that NumPy gives for operands of these types, None when it refuses them."""
-    dtypes = tuple([(getattr(t, "dtype", None), isinstance(t, ScalarType)) for t in types])
-    key = (ufunc, dtypes)
-    if key not in _PROBES:
-        _PROBES[key] = _probe(ufunc, dtypes)
-    return _PROBES[key]
-
-
-def _probe(ufunc: Any, dtypes: Sequence[tuple[DataType | None, bool]]) -> np.dtype[Any] | None:
-    samples: list[Any] = []
-    element = next((d for d, scalar in dtypes if not scalar), None)
-    for dtype, scalar in dtypes:
-        if dtype is None:
-            return None
-        if not scalar:
-            samples.append(np.ones(1, numpy_dtype(dtype)))
-        elif is_integral(dtype) or dtype is DataType.BOOL:
-            if dtype is not element:
-                return None
-            samples.append(1)
-        else:
-            samples.append(numpy_dtype(dtype).type(1))
-    try:
-        with np.errstate(all="ignore"):
-            return ufunc(*samples).dtype
-    except TypeError:
-        return None
 
 
 def operator_for(call: Call, declaration: Declaration, written: bool, unstable: bool, without: str | None = None) -> Operator:

@@ -12,8 +12,9 @@ from pypto.ir.enums import ArgEffect
 from pypto.ir.expr import Call
 from pypto.ops.declare import Declaration, Lanes
 from pypto.runtime.errors import Refusal
-from pypto.runtime.operators import Operator, OperatorFailed, describe_values, effect_on, is_ufunc, parameters_of
+from pypto.runtime.operators import Operator, OperatorFailed, describe_values, effect_on, parameters_of
 from pypto.runtime.signals import forget, position_of
+from pypto.runtime.ufuncs import is_ufunc
 from pypto.runtime.values import Tracked, is_array, own, plain
 from pypto.runtime.world import Access, Door, HeldWrite, Place, home_of, locate
 

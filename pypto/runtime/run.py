@@ -18,6 +18,7 @@ from pypto.ir.types import ScalarType, TupleType, Type
 from pypto.ops.numeric import numpy_dtype
 from pypto.runtime.analysis import last_return
 from pypto.runtime.arguments import Bound, bind_arguments
+from pypto.runtime.checking import RaceDetector
 from pypto.runtime.compile import Linked, link, linked
 from pypto.runtime.dims import free_symbols
 from pypto.runtime.engine import Engine, Task, one_step_of, steps_of
@@ -61,6 +62,7 @@ def run(
     schedule: str | None = None,
     report: bool = False,
     observers: Sequence[Observer] = (),
+    check: bool = False,
 ) -> Any:
     """Run a program, or one function, on NumPy arrays.
 
@@ -80,6 +82,7 @@ def run(
         schedule: how ranks take turns: ``round_robin``, ``greedy``, ``random:SEED`` or ``replay:FILE``.
         report: also give a :class:`Report`, as ``(results, report)``.
         observers: are told of every access to windows.
+        check: also look for races between ranks, in this schedule and, where the protocol allows, in all others.
 
     Returns:
         The result of the entry function: one array (or number), a tuple of them, or None. A returned ``Out`` array is the very object
@@ -90,6 +93,7 @@ def run(
         ArgumentError: the arguments do not fit the parameters, or there is no one entry function.
         RunError: a statement failed; it names the statement.
         DeadlockError: no rank can go on, and not all have finished.
+        RaceError: with ``check``, two ranks touch one element, at least one of them to write, and nothing orders the two.
         PoisonError: elements that were never written reach a result, a branch, an index or a loop bound.
 
     Warns:
@@ -110,9 +114,12 @@ def run(
             results = execute(code, function, bind_arguments(function, arrays))
             world = None
         else:
-            world = World(ranks, observers)
+            detector = RaceDetector(ranks) if check else None
+            world = World(ranks, observers if detector is None else [*observers, detector])
             engine = Engine(world, turns)
             results = (run_host if facts.host else run_ranks)(code, function, arrays, engine)
+            if detector is not None:
+                detector.raise_if_any(turns.taken)
     except Error as error:
         raise for_users(error) from error.__cause__
     if world is not None:

@@ -16,8 +16,7 @@ _LONGEST = 120
 
 @dataclass(frozen=True)
 class RankState:
-    """Where one rank is: ``status`` is ``waits``, ``runs``, ``idle`` (nothing to do yet), ``failed`` or ``finished``; ``detail`` says what
-    it waits for."""
+    """Where one rank is: ``status`` is ``waits``, ``runs``, ``failed`` or ``finished``; ``detail`` says what it waits for."""
 
     rank: int
     status: str
@@ -35,7 +34,7 @@ class RankState:
             return f"rank {self.rank} waits{where}{inside}: {self.detail}"
         if self.status in ("runs", "failed"):
             return f"rank {self.rank} {'is' if self.status == 'runs' else 'failed'}{where or ' at its beginning'}{inside}"
-        return f"rank {self.rank} {'has finished' if self.status == 'finished' else 'has nothing to do'}"
+        return f"rank {self.rank} has finished"
 
 
 def statement_text(statement: Stmt | None) -> str:

@@ -45,8 +45,8 @@ class RoundtripInstrument(PassInstrument):
 class MeaningInstrument(PassInstrument):
     """Around every pass: run the program before and after on the same inputs and compare. ``checked`` counts the passes compared.
 
-    Runs are compared on each of the ``ranks``, those after a pass under each of the ``schedules``. A pass that changes nothing (the same
-    object) is not run again.
+    Runs are compared on each of the ``ranks``, those after a pass under each of the ``schedules``; ``check`` also looks for races. A pass
+    that changes nothing (the same object) is not run again.
     """
 
     def __init__(
@@ -56,12 +56,14 @@ class MeaningInstrument(PassInstrument):
         seed: int = 0,
         ranks: Sequence[int] = ONE_RANK,
         schedules: Sequence[str] = IN_TURN,
+        check: bool = False,
     ) -> None:
         super().__init__("MeaningInstrument")
         self.inputs = inputs
         self.seed = seed
         self.ranks = tuple(ranks)
         self.schedules = tuple(schedules)
+        self.check = check
         self.checked = 0
         self._before: dict[int, Program] = {}
         self._seen: tuple[Program, dict[int, Observed]] | None = None
@@ -76,7 +78,7 @@ class MeaningInstrument(PassInstrument):
             shown: dict[int, Observed] = {}
             for count in self.ranks:
                 given = make_inputs(self.inputs, program, seed=self.seed, ranks=count)
-                shown[count] = observe(program, given, ranks=count)
+                shown[count] = observe(program, given, ranks=count, check=self.check)
             self._seen = program, shown
         return self._seen[1]
 
@@ -91,7 +93,9 @@ class MeaningInstrument(PassInstrument):
             return
         try:
             expected = self._shown(before)
-            found = {n: check_meaning(expected[n], program, ranks=n, schedules=self.schedules) for n in self.ranks}
+            found = {
+                n: check_meaning(expected[n], program, ranks=n, schedules=self.schedules, check=self.check) for n in self.ranks
+            }
             self._seen = program, found
         except Error as error:
             raise PassBrokeError(f"after pass {pass_.get_name()}: {error.message}", pass_.get_name()) from error

@@ -65,12 +65,17 @@ class Observed:
         return problem
 
 
-def observe(program: Program | Function, given: Sequence[Any], *, ranks: int = 1, schedule: str | None = None) -> Observed:
-    """Run a program once on copies of arguments and keep what it shows; raises what :func:`pypto.runtime.run` raises."""
+def observe(
+    program: Program | Function, given: Sequence[Any], *, ranks: int = 1, schedule: str | None = None, check: bool = False
+) -> Observed:
+    """Run a program once on copies of arguments and keep what it shows; raises what :func:`pypto.runtime.run` raises.
+
+    ``check`` looks for races as well.
+    """
     arguments = copies(given)
     if ranks == 1 and not is_distributed(program):
         return Observed(run(program, *arguments), given, arguments, {})
-    results, report = run(program, *arguments, ranks=ranks, schedule=schedule, report=True)
+    results, report = run(program, *arguments, ranks=ranks, schedule=schedule, report=True, check=check)
     return Observed(results, given, arguments, report.windows)
 
 
@@ -82,6 +87,7 @@ def assert_same_meaning(
     seed: int = 0,
     ranks: Sequence[int] = ONE_RANK,
     schedules: Sequence[str] = IN_TURN,
+    check: bool = False,
 ) -> None:
     """Run two programs on copies of the same inputs and compare results, written arrays and windows of data.
 
@@ -93,16 +99,19 @@ def assert_same_meaning(
         seed: for drawn inputs.
         ranks: the numbers of ranks to run on.
         schedules: how ranks take turns in the runs of ``after``; ``before`` runs round robin.
+        check: also look for races between ranks in all runs.
 
     Raises:
         MeaningError: something differs beyond the tolerance of its element type (FP32 1e-5, FP16 and BF16 2e-2).
     """
     for count in ranks:
-        expected = observe(before, make_inputs(inputs, before, seed=seed, ranks=count), ranks=count)
-        check_meaning(expected, after, ranks=count, schedules=schedules)
+        expected = observe(before, make_inputs(inputs, before, seed=seed, ranks=count), ranks=count, check=check)
+        check_meaning(expected, after, ranks=count, schedules=schedules, check=check)
 
 
-def check_meaning(expected: Observed, after: Program | Function, *, ranks: int, schedules: Sequence[str]) -> Observed:
+def check_meaning(
+    expected: Observed, after: Program | Function, *, ranks: int, schedules: Sequence[str], check: bool = False
+) -> Observed:
     """Run a program on the same arguments under each schedule and compare with what is expected; gives what the first run shows.
 
     Raises:
@@ -110,7 +119,7 @@ def check_meaning(expected: Observed, after: Program | Function, *, ranks: int, 
     """
     first: Observed | None = None
     for schedule in schedules if ranks > 1 else schedules[:1]:
-        found = observe(after, expected.given, ranks=ranks, schedule=schedule if ranks > 1 else None)
+        found = observe(after, expected.given, ranks=ranks, schedule=schedule if ranks > 1 else None, check=check)
         problem = expected.difference(found)
         if problem is not None:
             where = f" on {ranks} ranks under {schedule}" if ranks > 1 else ""

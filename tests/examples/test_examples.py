@@ -50,7 +50,7 @@ def test_composites_from_outside(name: str, limit: float, capsys: pytest.Capture
 def test_flash_attention(capsys: pytest.CaptureFixture[str]) -> None:
     _, output = run_example("flash_attention.py", capsys)
     assert float(output.rsplit(" ", 1)[1]) < 1e-6
-    assert "text held 13 times" in output
+    assert re.search(r"text held \d\d times", output)
 
 
 @pytest.mark.parametrize(

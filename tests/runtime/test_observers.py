@@ -103,6 +103,34 @@ def test_late_writes_are_told_where_they_are_said() -> None:
         assert kinds == ["read", "write", "post", "wait", "read", "write", "write"]
 
 
+@pl.program
+class Plain:
+    """A window goes to parameters whose types say nothing of ranks."""
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def copy(self, x: pl.Tensor[[1, 8], pl.FP32], o: pl.Out[pl.Tensor[[1, 8], pl.FP32]]) -> pl.Tensor[[1, 8], pl.FP32]:
+        o = pl.store(pl.load(x, [0, 0], [1, 8]), [0, 0], o)
+        return o
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def middle(self, x: pl.Tensor[[1, 8], pl.FP32], o: pl.Out[pl.Tensor[[1, 8], pl.FP32]]) -> pl.Tensor[[1, 8], pl.FP32]:
+        o = self.copy(x, o)
+        return o
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def chip(self, d: pld.DistributedTensor[[1, 8], pl.FP32], o: pl.Out[pl.Tensor[[1, 8], pl.FP32]]):
+        o = self.middle(d, o)
+        return o
+
+
+def test_windows_behind_plain_tensors_are_seen() -> None:
+    recorder = Recorder()
+    data = [np.full((1, 8), r, np.float32) for r in range(2)]
+    found = run(Plain, data, np.zeros((1, 8), np.float32), ranks=2, observers=[recorder])
+    np.testing.assert_array_equal(found, data)
+    assert sorted(recorder.seen) == [("read", r, r, "d", span(0, 8), False) for r in range(2)]
+
+
 def test_storage_is_rounded_up_and_zero() -> None:
     world = World(2)
     buffer = world.buffer("b", 68, range(2))

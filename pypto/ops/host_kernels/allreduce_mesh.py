@@ -10,7 +10,18 @@ from pypto.ir.expr import Expr
 from pypto.ir.function import Function
 from pypto.ir.types import DistributedTensorType
 from pypto.ops.host_kernels.fragments import Column, Team, barrier, credit_all, pipe
-from pypto.ops.host_kernels.tiles import TILE, element_type, extent, flat, load_own, load_peer, reduce_tiles, size_of, store
+from pypto.ops.host_kernels.tiles import (
+    TILE,
+    element_type,
+    extent,
+    flat,
+    load_own,
+    load_peer,
+    reduce_tiles,
+    size_of,
+    store,
+    window_type,
+)
 from pypto.ops.host_kernels.writer import KernelWriter, constant_of, int32, to_index
 
 
@@ -42,7 +53,7 @@ def allreduce_mesh(
     w = KernelWriter()
     src, signal = w.window("src", src_type), w.window("signal", signal_type)
     block, block_num = w.number("block"), w.number("block_num")
-    lanes: Expr = to_index(1) if len(signal_type.shape) == 1 else signal.type.shape[1]  # type: ignore[attr-defined]
+    lanes: Expr = to_index(1) if len(signal_type.shape) == 1 else window_type(signal).shape[1]
     most = constant_of(lanes)
     if most is not None and core_num > most:
         raise InvalidValueError(f"{core_num} blocks need {core_num} lanes of the signal, it has {most}")

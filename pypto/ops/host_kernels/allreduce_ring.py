@@ -10,7 +10,7 @@ from pypto.ir.expr import Var
 from pypto.ir.function import Function
 from pypto.ir.types import DistributedTensorType
 from pypto.ops.host_kernels.fragments import NeighborBarrier, RingBarrier, RoundBarrier, Team, pipe
-from pypto.ops.host_kernels.ring import chunk_bounds, neighbors, rank_behind, rounds, rows
+from pypto.ops.host_kernels.ring import chunk_bounds, credit_rows, last_row, neighbors, rank_behind, rounds
 from pypto.ops.host_kernels.tiles import TILE, element_type, flat, new_stage, push, size_of
 from pypto.ops.host_kernels.writer import KernelWriter, to_index
 
@@ -40,7 +40,7 @@ def allreduce_ring(
         InvalidValueError: ``dtype`` is not that of ``src``, or ``op`` is no sum.
     """
     element = element_type(src_type, dtype)
-    only_sum(op)
+    _only_sum(op)
     w = KernelWriter()
     src, signal = w.window("src", src_type), w.window("signal", signal_type)
     team = Team(w, src)
@@ -57,22 +57,21 @@ def allreduce_ring(
                 valid = scalar.min_(to_index(TILE), scalar.sub(end, base))
                 push(w, name, row, right, row, stage, [0, base], [0, base], valid, atomic)
 
-        with w.each("round", 0, rounds(team)) as round_:
-            barrier.meet(round_, "reduce_barrier")
-            chunk = w.bind("chunk", rank_behind(team, scalar.add(round_, to_index(1))))
+        with w.each("turn", 0, rounds(team)) as turn:
+            barrier.meet(turn, "reduce_barrier")
+            chunk = w.bind("chunk", rank_behind(team, scalar.add(turn, to_index(1))))
             push_chunk("reduce_push", chunk, AtomicType.Add)
-        with w.each("round", 0, rounds(team)) as round_:
-            barrier.meet(scalar.add(rounds(team), round_), "gather_barrier")
-            chunk = w.bind("chunk", rank_behind(team, round_))
+        with w.each("turn", 0, rounds(team)) as turn:
+            barrier.meet(scalar.add(rounds(team), turn), "gather_barrier")
+            chunk = w.bind("chunk", rank_behind(team, turn))
             push_chunk("gather_push", chunk, AtomicType.None_)
-        barrier.meet(scalar.mul(to_index(2), rounds(team)), "closing_barrier")
-        with w.each("used_row", 0, rows(team)) as used:
-            barrier.credit(used)
+        barrier.meet(last_row(team), "closing_barrier")
+        credit_rows(w, team, barrier)
     pipe(w, "pipe_at_end")
     return w.function(f"allreduce_ring__sum__{element.name.lower()}")
 
 
-def only_sum(op: int) -> None:
+def _only_sum(op: int) -> None:
     """Refuse every reduction but the sum.
 
     Raises:

@@ -8,7 +8,7 @@ from pypto.ir.enums import ReduceOp
 from pypto.ir.function import Function
 from pypto.ir.types import DistributedTensorType
 from pypto.ops.host_kernels.fragments import RoundBarrier, Team, invalidate, pipe
-from pypto.ops.host_kernels.ring import chunk_bounds, neighbors, rank_behind, rounds, rows
+from pypto.ops.host_kernels.ring import chunk_bounds, credit_rows, last_row, neighbors, rank_behind, rounds
 from pypto.ops.host_kernels.tiles import TILE, element_type, flat, load_own, load_peer, reduce_tiles, size_of, store
 from pypto.ops.host_kernels.writer import KernelWriter, to_index
 
@@ -43,9 +43,9 @@ def allreduce_ring_pull(
         row = flat(w, src, "row")
         left, _ = neighbors(w, team)
         barrier = RoundBarrier(w, team, signal)
-        with w.each("round", 0, rounds(team)) as round_:
-            barrier.meet(round_, "reduce_barrier")
-            chunk = w.bind("chunk", rank_behind(team, scalar.add(round_, to_index(2))))
+        with w.each("turn", 0, rounds(team)) as turn:
+            barrier.meet(turn, "reduce_barrier")
+            chunk = w.bind("chunk", rank_behind(team, scalar.add(turn, to_index(2))))
             begin, end = chunk_bounds(w, team, size, chunk)
             with w.each("base", begin, end, TILE) as base, w.step("reduce_tile"):
                 at = [0, base]
@@ -54,17 +54,16 @@ def allreduce_ring_pull(
                 own = load_own(w, "own", row, at, valid)
                 store(w, reduce_tiles(w, "sum_of_two", reduction, own, theirs), row, at, valid)
             invalidate(w, "reduce_invalidate")
-        with w.each("round", 0, rounds(team)) as round_:
-            barrier.meet(scalar.add(rounds(team), round_), "gather_barrier")
-            chunk = w.bind("chunk", rank_behind(team, scalar.add(round_, to_index(1))))
+        with w.each("turn", 0, rounds(team)) as turn:
+            barrier.meet(scalar.add(rounds(team), turn), "gather_barrier")
+            chunk = w.bind("chunk", rank_behind(team, scalar.add(turn, to_index(1))))
             begin, end = chunk_bounds(w, team, size, chunk)
             with w.each("base", begin, end, TILE) as base, w.step("gather_tile"):
                 at = [0, base]
                 valid = scalar.min_(to_index(TILE), scalar.sub(end, base))
                 store(w, load_peer(w, "theirs", row, left, at, valid), row, at, valid)
             invalidate(w, "gather_invalidate")
-        barrier.meet(scalar.mul(to_index(2), rounds(team)), "closing_barrier")
-        with w.each("used_row", 0, rows(team)) as used:
-            barrier.credit(used)
+        barrier.meet(last_row(team), "closing_barrier")
+        credit_rows(w, team, barrier)
     pipe(w, "pipe_at_end")
     return w.function(f"allreduce_ring_pull__{reduction.name.lower()}__{element.name.lower()}")

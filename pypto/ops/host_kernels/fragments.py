@@ -12,7 +12,7 @@ from pypto.ir import scalar
 from pypto.ir.enums import NotifyOp, WaitCmp
 from pypto.ir.expr import Expr, Var
 from pypto.ir.types import TensorType
-from pypto.ops.host_kernels.writer import KernelWriter, as_index, as_int32, constant_of, int32, to_index
+from pypto.ops.host_kernels.writer import KernelWriter, as_index, constant_of, int32, to_index
 
 MOST_RANKS = 16
 """The most ranks that a kernel works between; between more it does nothing."""
@@ -25,8 +25,10 @@ class Team:
 
     def __init__(self, writer: KernelWriter, window: Var) -> None:
         context = writer.bind("context", writer.call("pld.system.get_comm_ctx", window))
-        self.ranks = writer.bind("ranks", as_index(writer.call("pld.system.nranks", context)))
-        self.me = writer.bind("me", as_index(writer.call("pld.system.rank", context)))
+        count = writer.bind("rank_count", writer.call("pld.system.nranks", context))
+        number = writer.bind("rank_number", writer.call("pld.system.rank", context))
+        self.ranks = writer.bind("ranks", as_index(count))
+        self.me = writer.bind("me", as_index(number))
 
     def may_run(self, size: Expr, least: int = 1) -> Expr:
         """Whether there is something to do: not too many ranks nor too few, and not nothing to move."""
@@ -174,15 +176,19 @@ class RingBarrier(Protocol):
         """The barrier of a row, as a step: everything written before is visible to whoever has passed."""
         ...
 
-    def credit(self, row: Expr) -> None:
+    def credit(self, row: Expr, name: str) -> None:
         """Take back what the barrier of a row has waited for, as a step."""
         ...
 
 
 class NeighborBarrier:
-    """Posts to and waits for the two neighbours only. Between two ranks they are one, whose cell receives two posts."""
+    """Posts to and waits for the two neighbours only.
 
-    __slots__ = ("left", "posts", "right", "signal", "team", "writer")
+    Between two ranks they are one, whose cell receives two posts. Both follow what was written, so that one is worth waiting for; the
+    second may even come after both were taken back, which leaves the cell below zero until then.
+    """
+
+    __slots__ = ("left", "right", "signal", "team", "writer")
 
     def __init__(self, writer: KernelWriter, team: Team, signal: Var, left: Var, right: Var) -> None:
         self.writer = writer
@@ -190,8 +196,6 @@ class NeighborBarrier:
         self.signal = signal
         self.left = left
         self.right = right
-        others = scalar.sub(team.ranks, to_index(1))
-        self.posts = writer.bind("posts_of_each", as_int32(scalar.floordiv(to_index(2), scalar.min_(others, to_index(2)))))
 
     def meet(self, row: Expr, name: str) -> None:
         """The barrier of a row."""
@@ -202,16 +206,17 @@ class NeighborBarrier:
             for side, neighbor in (("left", self.left), ("right", self.right)):
                 with writer.step(f"{name}_post_{side}"):
                     post(writer, self.team, cells, neighbor)
-            for side, neighbor in (("left", self.left), ("right", self.right)):
-                with writer.step(f"{name}_wait_{side}"):
-                    spin(writer, cells, neighbor, self.posts)
+            with writer.step(f"{name}_wait_left"):
+                spin(writer, cells, self.left, int32(1))
+            with writer.step(f"{name}_wait_right"), writer.when(scalar.ne(self.right, self.left)):
+                spin(writer, cells, self.right, int32(1))
 
-    def credit(self, row: Expr) -> None:
+    def credit(self, row: Expr, name: str) -> None:
         """Take back two posts: one of each neighbour."""
         writer, cells = self.writer, Row(self.signal, row)
-        with writer.step("credits"):
+        with writer.step(name):
             for side, neighbor in (("left", self.left), ("right", self.right)):
-                with writer.step(f"credit_{side}"):
+                with writer.step(f"{name}_{side}"):
                     credit(writer, self.team, cells, neighbor, int32(-1))
 
 
@@ -234,6 +239,6 @@ class RoundBarrier:
             post_all(writer, self.team, cells, f"{name}_post")
             spin_all(writer, self.team, cells, int32(1), f"{name}_wait")
 
-    def credit(self, row: Expr) -> None:
+    def credit(self, row: Expr, name: str) -> None:
         """Take back one post of each other rank."""
-        credit_all(self.writer, self.team, Row(self.signal, row), int32(-1))
+        credit_all(self.writer, self.team, Row(self.signal, row), int32(-1), name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pypto.ir import scalar
 from pypto.ir.expr import Expr, Var
-from pypto.ops.host_kernels.fragments import Team
+from pypto.ops.host_kernels.fragments import RingBarrier, Team
 from pypto.ops.host_kernels.writer import KernelWriter, to_index
 
 
@@ -31,6 +31,15 @@ def rounds(team: Team) -> Expr:
     return scalar.sub(team.ranks, to_index(1))
 
 
-def rows(team: Team) -> Expr:
-    """The rows of the signal that are used: one for each round of both phases, and one for the end."""
-    return scalar.add(scalar.mul(to_index(2), rounds(team)), to_index(1))
+def last_row(team: Team) -> Expr:
+    """The row of the signal for the barrier at the end; before it there is one for each round of both phases."""
+    return scalar.mul(to_index(2), rounds(team))
+
+
+def credit_rows(writer: KernelWriter, team: Team, barrier: RingBarrier) -> None:
+    """Make the rows of the signal zero again, in the steps ``reduce_credits``, ``gather_credits`` and ``closing_credits``."""
+    with writer.each("turn", 0, rounds(team)) as row:
+        barrier.credit(row, "reduce_credits")
+    with writer.each("turn", 0, rounds(team)) as row:
+        barrier.credit(scalar.add(rounds(team), row), "gather_credits")
+    barrier.credit(last_row(team), "closing_credits")

@@ -92,9 +92,7 @@ def load_peer(
     if window_type(window).dtype is DataType.FP16:
         unit = index_const(UNIT)
         span = scalar.mul(scalar.floordiv(scalar.add(valid, index_const(UNIT - 1)), unit), unit)
-        loaded = writer.call(
-            "pld.tile.remote_load", window, peer, at, [1, TILE], [1, span], allow_physical_tail_padding=True
-        )
+        loaded = writer.call("pld.tile.remote_load", window, peer, at, [1, TILE], [1, span], allow_physical_tail_padding=True)
         part = writer.bind(f"{name}_loaded", loaded)
         if not fill:
             return writer.bind(name, writer.call("tile.set_validshape", part, 1, valid))

@@ -84,10 +84,14 @@ class KernelWriter:
     # -- statements ----------------------------------------------------------------------------------------------------
 
     def call(self, operator: str, *operands: Any, **keywords: Any) -> Expr:
-        """A typed call of an operator; operands and keywords as people write them."""
+        """A typed call of an operator; operands and keywords as people write them, keywords that only passes set included."""
         declaration: Any = get_op(operator)
         assert isinstance(declaration, Declaration)
-        return declaration.build(declaration.bind(operands, keywords), UNKNOWN)
+        public = declaration.signature.parameters
+        bound = declaration.bind(operands, {key: value for key, value in keywords.items() if key in public})
+        args, stored = declaration.collect(bound, UNKNOWN)
+        stored.update({key: value for key, value in keywords.items() if key not in public})
+        return declaration.make_call(args, stored, UNKNOWN)
 
     def bind(self, name: str, value: Expr) -> Var:
         """Give a value a name."""

@@ -122,14 +122,16 @@ class RaceDetector(Observer):
         """True when every signal cell had one producer that only adds, so that this one run stands for every schedule."""
         return all(cell.is_monotone for memory in self._memory.values() for cell in memory.cells.values())
 
-    def raise_if_any(self) -> None:
-        """Raise what was found.
+    def raise_if_any(self, schedule: Sequence[int] = ()) -> None:
+        """Raise what was found under a schedule.
 
         Raises:
             RaceError: there is a race.
         """
         if self.races:
-            raise RaceError(self.races, self.more)
+            error = RaceError(self.races, self.more)
+            error.schedule = schedule
+            raise error
 
     # -- what happens --------------------------------------------------------------------------------------------------
 
