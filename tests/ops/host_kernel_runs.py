@@ -44,19 +44,28 @@ def numbers(ranks: int, *shape: int, dtype: DataType = DataType.FP32, seed: int 
     return [generator.uniform(0.5, 1.5, shape).astype(numpy_dtype(dtype)) for _ in range(ranks)]
 
 
+Call_ = tuple[Function, Sequence[Expr]]
+
+
+def calling(params: Sequence[tuple[Var, ParamDirection]], calls: Sequence[Call_]) -> Program:
+    """A program whose entry ``caller`` makes these calls one after the other."""
+    stmts = [EvalStmt(Call(GlobalVar(f.name), [*args], {}, {}, UnknownType(), UNKNOWN)) for f, args in calls]
+    caller = Function("caller", params, [], body_of(stmts), type=FunctionType.Orchestration)
+    return Program([*{f.name: f for f, _ in calls}.values(), caller], "calls")
+
+
+def windows_of(kernel: Function) -> list[tuple[Var, ParamDirection]]:
+    """Parameters like the windows of a kernel."""
+    pairs = zip(kernel.params, kernel.param_directions, strict=True)
+    return [(Var(p.name_hint, p.type), d) for p, d in pairs if isinstance(p.type, DistributedTensorType)]
+
+
 def in_a_row(kernel: Function, calls: int = 1, blocks: int | None = None) -> Program:
     """A program that calls the kernel several times; with ``blocks``, each time once for every block of a rank, one after the other."""
-    params = [
-        (Var(p.name_hint, p.type), d)
-        for p, d in zip(kernel.params, kernel.param_directions, strict=True)
-        if isinstance(p.type, DistributedTensorType)
-    ]
-    callee = GlobalVar(kernel.name)
-    windows: list[Expr] = [v for v, _ in params]
-    tails: list[list[Expr]] = [[]] if blocks is None else [[index_const(b), index_const(blocks)] for b in range(blocks)]
-    stmts = [EvalStmt(Call(callee, [*windows, *tail], {}, {}, UnknownType(), UNKNOWN)) for _ in range(calls) for tail in tails]
-    caller = Function("caller", params, [], body_of(stmts), type=FunctionType.Orchestration)
-    return Program([kernel, caller], "repeated")
+    params = windows_of(kernel)
+    windows = [v for v, _ in params]
+    tails = [[]] if blocks is None else [[index_const(b), index_const(blocks)] for b in range(blocks)]
+    return calling(params, [(kernel, [*windows, *tail]) for _ in range(calls) for tail in tails])
 
 
 def run_kernel(
@@ -115,6 +124,7 @@ def run_staged(
     collected: int | None = None,
     consume_each: bool = True,
     schedule: str = "round_robin",
+    check: bool = False,
 ) -> list[list[Any]]:
     """Each rank stages a value in a window, runs the kernel and collects a window, without meeting anybody in between; and again.
 
@@ -124,6 +134,7 @@ def run_staged(
         staged: the position of the window that is staged.
         collected: the position of the window that is collected; the same by default.
         consume_each: collect after each call, instead of once after all.
+        check: look for races.
 
     Returns:
         For each collection a list over the ranks.
@@ -131,32 +142,26 @@ def run_staged(
     ranks = len(inputs[0])
     at = staged if collected is None else collected
     types: list[Any] = [p.type for p in kernel.params if isinstance(p.type, DistributedTensorType)]
-    blocks = len(kernel.params) - len(types)
 
     def part(text: str, position: int) -> Function:
         rows, columns = [d.value for d in types[position].shape]
         return parse(text.format(rows=rows, columns=columns))
 
     stage, collect = part(_STAGING, staged), part(_COLLECTING, at)
-    windows = [(Var(p.name_hint, t), ParamDirection.InOut) for p, t in zip(kernel.params, types, strict=False)]
+    windows = [(v, ParamDirection.InOut) for v, _ in windows_of(kernel)]
     values = [(Var(f"values{n}", stage.params[0].type), ParamDirection.In) for n in range(len(inputs))]
     wanted = len(inputs) if consume_each else 1
     outs = [(Var(f"out{n}", collect.params[1].type), ParamDirection.Out) for n in range(wanted)]
-    tail = [index_const(0), index_const(1)][: blocks and 2]
-
-    def call(function: Function, *args: Expr) -> EvalStmt:
-        return EvalStmt(Call(GlobalVar(function.name), [*args], {}, {}, UnknownType(), UNKNOWN))
-
-    stmts: list[EvalStmt] = []
+    block = [index_const(0), index_const(1)] if len(kernel.params) > len(types) else []
+    calls: list[Call_] = []
     for n in range(len(inputs)):
-        stmts += [call(stage, values[n][0], windows[staged][0]), call(kernel, *[v for v, _ in windows], *tail)]
+        calls += [(stage, [values[n][0], windows[staged][0]]), (kernel, [*[v for v, _ in windows], *block])]
         if consume_each or n == len(inputs) - 1:
-            stmts.append(call(collect, windows[at][0], outs[n if consume_each else 0][0]))
-    caller = Function("caller", [*windows, *values, *outs], [], body_of(stmts), type=FunctionType.Orchestration)
+            calls.append((collect, [windows[at][0], outs[n if consume_each else 0][0]]))
     data = [numbers(ranks, *[d.value for d in t.shape], seed=99) for t in types[:-1]]
-    shape = [d.value for d in collect.params[1].type.shape]  # type: ignore[attr-defined]
+    shape = [d.value for d in types[at].shape]
     results = [[np.zeros(shape, np.float32) for _ in range(ranks)] for _ in range(wanted)]
-    program = Program([stage, collect, kernel, caller], "staged")
     arguments = [*data, cells(ranks, *signals), *[[*i] for i in inputs], *results]
-    run(program, *arguments, ranks=ranks, entry="caller", schedule=schedule)
+    program = calling([*windows, *values, *outs], calls)
+    run(program, *arguments, ranks=ranks, entry="caller", schedule=schedule, check=check)
     return results

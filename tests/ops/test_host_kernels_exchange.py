@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from pypto.ir.dtypes import DataType
-from pypto.ir.enums import ReduceOp
+from pypto.ir.enums import ParamDirection, ReduceOp
+from pypto.ir.expr import Var
 from pypto.ops.host_kernels import all_to_all, all_to_all_v, allgather, barrier, broadcast, reduce_scatter
+from pypto.parser import parse
 from pypto.runtime import run
-from tests.ops.host_kernel_runs import SCHEDULES, cells, idle, numbers, run_kernel, signal, window
+from tests.ops.host_kernel_runs import SCHEDULES, calling, cells, idle, numbers, run_kernel, signal, window
 
 RANKS = [1, 2, 3, 4, 8]
 
@@ -27,24 +29,40 @@ def test_barrier(ranks: int) -> None:
     assert report.statistics["waits"] == ranks * (ranks - 1)
 
 
-def test_nobody_leaves_a_barrier_before_all_have_come() -> None:
-    """A counter that the first rank raises before it comes is seen by all after it, whoever goes on first."""
-    from pypto.parser import parse
+_MARK = """
+import pypto.language as pl
+import pypto.language.distributed as pld
 
+
+@pl.function(type=pl.FunctionType.InCore)
+def mark(board: pl.InOut[pld.DistributedTensor[[1, 8], pl.FP32]]):
+    if pld.rank(pld.get_comm_ctx(board)) == 0:
+        pl.store(pl.tile.full([1, 8], dtype=pl.FP32, value=7.0), [0, 0], board)
+"""
+
+_LOOK = """
+import pypto.language as pl
+import pypto.language.distributed as pld
+
+
+@pl.function(type=pl.FunctionType.InCore)
+def look(board: pld.DistributedTensor[[1, 8], pl.FP32], out: pl.Out[pl.Tensor[[1, 8], pl.FP32]]):
+    pl.store(pld.remote_load(board, 0, [0, 0], [1, 8]), [0, 0], out)
+"""
+
+
+@pytest.mark.parametrize("schedule", [*SCHEDULES, "random:2", "random:3"])
+def test_nobody_leaves_a_barrier_before_all_have_come(schedule: str) -> None:
+    """What the first rank writes before it comes is seen by all who have left, whoever goes on first."""
     kernel = barrier(signal(3))
-    body = kernel.as_python().split("\n\n\n")[1].replace("signal: pl.InOut[", "mark: pl.InOut[pld.DistributedTensor[[1, 8], pl.FP32]], signal: pl.InOut[", 1)
-    head = "    if pld.rank(pld.get_comm_ctx(mark)) == 0:\n        pl.store(pl.tile.full([1, 8], dtype=pl.FP32, value=7.0), [0, 0], mark)\n"
-    tail = "    pl.store(pld.remote_load(mark, 0, [0, 0], [1, 8]), [0, 0], out)\n"
-    lines = body.rstrip("\n").split("\n")
-    at = next(i for i, line in enumerate(lines) if line.startswith("def "))
-    lines[at] = lines[at].replace("):", ", out: pl.Out[pl.Tensor[[1, 8], pl.FP32]]):")
-    text = "import pypto.language as pl\nimport pypto.language.distributed as pld\n\n\n"
-    text += "\n".join([*lines[: at + 1], head.rstrip("\n"), *lines[at + 1 :], tail])
-    function: Any = parse(text)
-    for schedule in (*SCHEDULES, "random:2", "random:3"):
-        out = [np.zeros((1, 8), np.float32) for _ in range(3)]
-        run(function, [np.zeros((1, 8), np.float32) for _ in range(3)], cells(3, 3), out, ranks=3, schedule=schedule)
-        np.testing.assert_array_equal(out, np.full((3, 1, 8), 7.0))
+    mark: Any = parse(_MARK)
+    look: Any = parse(_LOOK)
+    board, out, cell = Var("board", mark.params[0].type), Var("out", look.params[1].type), Var("signal", kernel.params[0].type)
+    params = [(board, ParamDirection.InOut), (cell, ParamDirection.InOut), (out, ParamDirection.Out)]
+    program = calling(params, [(mark, [board]), (kernel, [cell]), (look, [board, out])])
+    seen = [np.zeros((1, 8), np.float32) for _ in range(3)]
+    run(program, [np.zeros((1, 8), np.float32)] * 3, cells(3, 3), seen, ranks=3, schedule=schedule)
+    np.testing.assert_array_equal(seen, np.full((3, 1, 8), 7.0))
 
 
 @pytest.mark.parametrize("ranks", RANKS)
