@@ -223,6 +223,10 @@ class ReduceOp(IntEnum):
     Prod = 3
 
 
+DISTRIBUTED_ENUMS = (NotifyOp, WaitCmp, ReduceOp)
+"""The enumerations that programs write as ``pld.<name>``."""
+
+
 class CastMode(IntEnum):
     """Rounding of a cast."""
 

@@ -90,8 +90,8 @@ class DeclaredOp(Op):
         """A checked, typed call."""
         raise InternalError(f"operator {self.name!r} has no construction rule")
 
-    def arg_effect(self, index: int, kwargs: Mapping[str, AttrValue]) -> ArgEffect | None:
-        """What the operator does to an argument, None when it declares nothing."""
+    def arg_effect(self, index: int, kwargs: Mapping[str, AttrValue], count: int | None = None) -> ArgEffect | None:
+        """What the operator does to an argument of a call with ``count`` of them, None when it declares nothing."""
         return None
 
 

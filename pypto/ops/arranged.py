@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from pypto.ir.attrs import AttrValue
 from pypto.ir.expr import Expr
 from pypto.ir.span import UNKNOWN, Span
-from pypto.ir.types import TupleType
-from pypto.ops.declare import MISSING, ArityError, Declaration, Param
+from pypto.ir.types import TupleType, Type
+from pypto.ops.declare import MISSING, ArityError, Declaration, OperandError, Param
 
 
 class Arranged(Declaration):
@@ -38,16 +39,21 @@ class Arranged(Declaration):
             raise ArityError(f"{self.name} takes {wanted} operands, got {count}", hint=f"signature: {self.spelling()}")
         return known
 
+    def params_for(self, positional: Sequence[Any]) -> Sequence[Param]:
+        """The parameters in the order in which those positional values stand for them."""
+        if len(positional) > self._fork and _is_list(positional[self._fork]):
+            return self._by_count[self.max_operands]
+        return self.params
+
     def bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """Values in parameter order; raises what :meth:`Declaration.bind` raises."""
-        if len(positional) > self._fork and _is_list(positional[self._fork]):
-            order = [p.name for p in self._by_count[self.max_operands]]
-            if len(positional) <= len(order):
-                given = dict(zip(order, positional, strict=False))
-                for name in named:
-                    if name in given:
-                        raise ArityError(f"{self.name} got {name!r} twice", name)
-                return super().bind((), {**given, **named})
+        order = self.params_for(positional)
+        if order is not self.params and len(positional) <= len(order):
+            given = {p.name: value for p, value in zip(order, positional, strict=False)}
+            for name in named:
+                if name in given:
+                    raise ArityError(f"{self.name} got {name!r} twice", name)
+            return super().bind((), {**given, **named})
         return super().bind(positional, named)
 
     def collect(self, bound: Sequence[Any], span: Span = UNKNOWN) -> tuple[list[Expr], dict[str, AttrValue]]:
@@ -70,8 +76,24 @@ class Arranged(Declaration):
             raise ArityError(f"{self.name} needs {missing!r} when {optional!r} is given", missing)
         args: list[Expr] = []
         for at, name in enumerate(arrangement):
-            args.append(self.operand(self.params[self.param_index[name]], given[name], at, args, span))
+            with _about(self, len(arrangement)):
+                args.append(self.operand(self.params[self.param_index[name]], given[name], at, args, span))
         return args, kwargs
+
+    def deduce_type(self, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> Type:
+        """The result type; raises what :meth:`Declaration.deduce_type` raises."""
+        with _about(self, len(args)):
+            return super().deduce_type(args, kwargs)
+
+
+@contextmanager
+def _about(declaration: Declaration, count: int) -> Iterator[None]:
+    """Say which parameter an operand at fault stands for: its position alone does not tell."""
+    try:
+        yield
+    except OperandError as error:
+        error.parameter = declaration.params_of(count)[error.operand].name
+        raise
 
 
 def _is_list(value: Any) -> bool:

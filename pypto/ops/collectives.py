@@ -17,7 +17,7 @@ from pypto.ir.enums import ReduceOp
 from pypto.ir.expr import Expr
 from pypto.ir.types import TensorType, TileType, Type
 from pypto.ops.communication import need_signal, rows_of
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, RankCount, describe_type, op
+from pypto.ops.declare import Declaration, KeywordError, Kind, Lanes, OperandError, Param, RankCount, describe_type, op
 from pypto.ops.region import Array, Keywords, constant, same, text_of
 from pypto.ops.support import MODES, SUPPORT, Support
 
@@ -41,7 +41,7 @@ def _reduction(declaration: Declaration, kwargs: Keywords) -> None:
         got = (
             f"ReduceOp.{ReduceOp(value).name}" if isinstance(value, int) and value in [int(r) for r in ReduceOp] else repr(value)
         )
-        raise InvalidValueError(f"{declaration.name} takes 'op' as one of {names}; got {got}")
+        raise KeywordError(f"{declaration.name} takes 'op' as one of {names}; got {got}", "op")
 
 
 def _distinct(declaration: Declaration, args: Sequence[Expr], one: int, other: int) -> None:
@@ -87,13 +87,15 @@ def _allreduce_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keyw
     if type(cores) is not int:
         raise InvalidTypeError(f"{declaration.name} takes an int as 'core_num', got {cores!r}")
     if cores <= 0:
-        raise InvalidValueError(f"{declaration.name} takes a positive 'core_num', got {cores}")
+        raise KeywordError(f"{declaration.name} takes a positive 'core_num', got {cores}", "core_num")
     _reduction(declaration, kwargs)
     if len(args) > 1:
         need_signal(declaration, args, 1)
     elif kwargs.get("mode", "mesh") != "mesh":
-        raise InvalidValueError(
-            f"{declaration.name} without a signal runs as a mesh only, got mode={kwargs.get('mode')!r}", hint="give it a signal"
+        raise KeywordError(
+            f"{declaration.name} without a signal runs as a mesh only, got mode={kwargs.get('mode')!r}",
+            "mode",
+            hint="give it a signal",
         )
     return target
 
@@ -107,7 +109,7 @@ def _broadcast_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keyw
     need_signal(declaration, args, 1)
     root = kwargs.get("root", 0)
     if not isinstance(root, int) or root < 0:
-        raise InvalidValueError(f"{declaration.name} takes 'root' from 0, got {root!r}")
+        raise KeywordError(f"{declaration.name} takes 'root' from 0, got {root!r}", "root")
     return target
 
 

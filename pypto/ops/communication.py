@@ -7,7 +7,6 @@ from functools import reduce
 from math import prod
 from typing import Any, Protocol
 
-from pypto.diagnostics import InvalidValueError
 from pypto.ir import scalar
 from pypto.ir.attrs import AttrValue
 from pypto.ir.dtypes import DataType
@@ -27,6 +26,7 @@ from pypto.ops.declare import (
     MISSING,
     ArityError,
     Declaration,
+    KeywordError,
     Kind,
     Lanes,
     OperandError,
@@ -74,6 +74,15 @@ def integer_scalar(declaration: Declaration, args: Sequence[Expr], at: int) -> N
         raise OperandError(f"{declaration.name} takes an integer as {name!r}, got {describe_type(type_)}", at)
 
 
+def cell_number(declaration: Declaration, args: Sequence[Expr], at: int) -> None:
+    """Refuse what no signal cell can hold: an operand that is no integer scalar, or a constant that does not fit INT32."""
+    integer_scalar(declaration, args, at)
+    value = constant(args[at])
+    if value is not None and not -(2**31) <= value < 2**31:
+        name = declaration.params_of(len(args))[at].name
+        raise OperandError(f"{declaration.name} takes {name!r} as an INT32, got {value}", at)
+
+
 def rank_number(declaration: Declaration, args: Sequence[Expr], at: int) -> None:
     """Refuse a rank that is no integer scalar, or a constant below zero."""
     integer_scalar(declaration, args, at)
@@ -94,7 +103,7 @@ def _allocation_type(declaration: Declaration, args: Sequence[Expr], kwargs: Key
     if size is not None and size <= 0:
         raise OperandError(f"{declaration.name} takes a positive number of bytes, got {size}", 0)
     if not kwargs.get("name"):
-        raise InvalidValueError(f"{declaration.name} needs a 'name' that is not empty")
+        raise KeywordError(f"{declaration.name} needs a 'name' that is not empty", "name")
     return PtrType()
 
 
@@ -298,7 +307,7 @@ def need_signal(declaration: Declaration, args: Sequence[Expr], at: int, name: s
 
 def _notify_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
     rank_number(declaration, args, 1)
-    integer_scalar(declaration, args, 3)
+    cell_number(declaration, args, 3)
     _need_cell(declaration, args[0], args, 2)
     _need_member(declaration, "op", NotifyOp, kwargs)
     return UnknownType()
@@ -308,7 +317,7 @@ def _need_member(declaration: Declaration, name: str, enum: Any, kwargs: Keyword
     value = kwargs.get(name)
     if value not in [int(m.value) for m in enum]:
         names = ", ".join(f"{enum.__name__}.{m.name}" for m in enum)
-        raise InvalidValueError(f"{declaration.name} takes {name!r} as one of {names}; got {value!r}")
+        raise KeywordError(f"{declaration.name} takes {name!r} as one of {names}; got {value!r}", name)
 
 
 def notify(target: Array, offsets: tuple[int, ...], value: int, op: int) -> Array:
@@ -352,7 +361,7 @@ op(
 
 
 def _wait_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
-    integer_scalar(declaration, args, 2)
+    cell_number(declaration, args, 2)
     _need_cell(declaration, args[0], args, 1)
     _need_member(declaration, "cmp", WaitCmp, kwargs)
     return UnknownType()
@@ -361,7 +370,7 @@ def _wait_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords)
 def _defer_wait_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
     need_signal(declaration, args, 0)
     if kwargs.get("cmp") != WaitCmp.Ge:
-        raise InvalidValueError(f"{declaration.name} takes 'cmp' as WaitCmp.Ge only")
+        raise KeywordError(f"{declaration.name} takes 'cmp' as WaitCmp.Ge only", "cmp")
     expected = constant(args[2])
     if expected is not None and not 0 <= expected < 2**31:
         raise OperandError(f"{declaration.name} takes 'expected' from 0 to 2**31 - 1, got {expected}", 2)

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pypto.diagnostics import InvalidValueError
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import MemorySpace
 from pypto.ir.expr import Expr
 from pypto.ir.types import ScalarType, Type
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, ResultSpec, op
+from pypto.ops.declare import Declaration, KeywordError, Kind, Lanes, OperandError, Param, ResultSpec, op
 from pypto.ops.region import Array, Keywords
 from pypto.ops.rules import (
     broadcast,
@@ -99,7 +98,7 @@ def _need_comparison(declaration: Declaration, kwargs: Keywords) -> None:
     number = kwargs.get("cmp_type", 0)
     if not isinstance(number, int) or not 0 <= number < len(COMPARISONS):
         choices = ", ".join(f"{w} {at}" for at, w in enumerate(_WORDS))
-        raise InvalidValueError(f"{declaration.name} takes 'cmp_type' as one of {choices}; got {number}")
+        raise KeywordError(f"{declaration.name} takes 'cmp_type' as one of {choices}; got {number}", "cmp_type")
 
 
 def _packed_pair(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
 from typing import Any
 
 from pypto.diagnostics import Error, InvalidValueError, did_you_mean
@@ -39,6 +38,7 @@ from pypto.ops.params import (
     MISSING,
     OPERANDS,
     ArityError,
+    KeywordError,
     Kind,
     Lanes,
     Missing,
@@ -47,6 +47,8 @@ from pypto.ops.params import (
     Param,
     RankCount,
     ResultSpec,
+    default_text,
+    too_many,
 )
 
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "OPERANDS",
     "ArityError",
     "Declaration",
+    "KeywordError",
     "Kind",
     "Lanes",
     "Missing",
@@ -299,11 +302,12 @@ class Declaration(DeclaredOp):
         """True when it reaches other ranks, or waits for them."""
         return self.remote is not None or self.posts is not None or self.waits is not None or self.collective
 
-    def arg_effect(self, index: int, kwargs: Mapping[str, AttrValue] = EMPTY) -> ArgEffect | None:
-        """What the operator does to the operand at ``index``."""
-        if index >= len(self.operand_params):
+    def arg_effect(self, index: int, kwargs: Mapping[str, AttrValue] = EMPTY, count: int | None = None) -> ArgEffect | None:
+        """What the operator does to the operand at ``index``, in a call with ``count`` IR arguments or, without, with all of them."""
+        params = self.operand_params if count is None else self.params_of(count)
+        if index >= len(params):
             return None
-        name = self.operand_params[index].name
+        name = params[index].name
         if name in self.reads_writes:
             return ArgEffect.ReadWrite
         if name in self.reads_when:
@@ -336,6 +340,10 @@ class Declaration(DeclaredOp):
 
     # -- binding: from what people write to a call -----------------------------------------------------------------------
 
+    def params_for(self, positional: Sequence[Any]) -> Sequence[Param]:
+        """The parameters in the order in which those positional values stand for them."""
+        return self.params
+
     def bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """Values in parameter order, MISSING where omitted.
 
@@ -360,9 +368,7 @@ class Declaration(DeclaredOp):
 
     def _too_many(self, given: int) -> ArityError:
         most = sum(not p.keyword_only for p in self.params)
-        return ArityError(
-            f"{self.name} takes at most {most} positional arguments, got {given}", hint=f"signature: {self.spelling()}"
-        )
+        return too_many(self.name, most, given, self.spelling())
 
     def unknown_parameter(self, name: str) -> ArityError:
         """The error for a keyword that the operator does not have."""
@@ -380,7 +386,7 @@ class Declaration(DeclaredOp):
             if p.keyword_only and not star:
                 shown.append("*")
                 star = True
-            default = "" if p.required else f"={_default_text(p)}"
+            default = "" if p.required else f"={p.same_as or default_text(p.default)}"
             shown.append(p.name + default)
         return f"{public_name(self)}({', '.join(shown)})"
 
@@ -576,15 +582,6 @@ def _category(name: str) -> str:
     return {"tile": "TileOp", "tensor": "TensorOp", "system": "SyncOp", "array": "ArrayOp", "pld": "DistributedOp"}.get(
         head, "Op"
     )
-
-
-def _default_text(param: Param) -> str:
-    if param.same_as is not None:
-        return param.same_as
-    value = param.default
-    if isinstance(value, Enum):
-        return f"{type(value).__name__}.{value.name}"
-    return value.name if isinstance(value, DataType) else repr(value)
 
 
 def op(

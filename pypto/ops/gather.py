@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pypto.diagnostics import InvalidValueError
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import MaskPattern, MemorySpace, WriteChannel
 from pypto.ir.expr import Expr, index_const
 from pypto.ir.types import TensorType, TileType, Type
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op
+from pypto.ops.declare import Declaration, KeywordError, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op
 from pypto.ops.region import (
     Array,
     BoundsError,
@@ -91,7 +90,7 @@ def _axis_keyword(declaration: Declaration, kwargs: Keywords, rank: int) -> int:
     axis = kwargs["dim"]
     assert isinstance(axis, int)
     if not -rank <= axis < rank:
-        raise InvalidValueError(f"{declaration.name} takes 'dim' from {-rank} to {rank - 1}, got {axis}")
+        raise KeywordError(f"{declaration.name} takes 'dim' from {-rank} to {rank - 1}, got {axis}", "dim")
     return axis % rank
 
 
@@ -157,13 +156,13 @@ def _gather_mask_type(declaration: Declaration, args: Sequence[Expr], kwargs: Ke
     pattern = kwargs["mask_pattern"]
     assert isinstance(pattern, int)
     if pattern not in _STRIDES:
-        raise InvalidValueError(f"{declaration.name} knows the patterns 1 to 7, got {pattern}")
+        raise KeywordError(f"{declaration.name} knows the patterns 1 to 7, got {pattern}", "mask_pattern")
     stride = _STRIDES[pattern][0]
     dtype = kwargs.get("output_dtype") or source.dtype
     assert isinstance(dtype, DataType)
     if dtype.get_bit() != source.dtype.get_bit():
-        raise InvalidValueError(
-            f"{declaration.name} keeps the width of the elements: {source.dtype.name} cannot become {dtype.name}"
+        raise KeywordError(
+            f"{declaration.name} keeps the width of the elements: {source.dtype.name} cannot become {dtype.name}", "output_dtype"
         )
     columns, valid = constant(source.shape[-1]), constant(source.valid_shape[-1])
     if columns is None or columns % stride:
@@ -302,7 +301,7 @@ def _scatter_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywor
         raise OperandError(f"{declaration.name} takes 2-D tensors, got {describe_type(target)}", 0)
     axis = _axis_keyword(declaration, kwargs, 2)
     if axis != 1:
-        raise InvalidValueError(f"{declaration.name} works along the last axis, got dim {kwargs['dim']}")
+        raise KeywordError(f"{declaration.name} works along the last axis, got dim {kwargs['dim']}", "dim")
     _check_index(declaration, target, index, 1, axis)
     if source.dtype is not target.dtype or not same_dims(source.shape, index.shape):
         raise OperandError(
@@ -342,7 +341,7 @@ def _scatter_update_type(declaration: Declaration, args: Sequence[Expr], kwargs:
     index: Any = args[1].type
     source: Any = args[2].type
     if kwargs["dim"] != -2:
-        raise InvalidValueError(f"{declaration.name} takes dim -2 only, got {kwargs['dim']}")
+        raise KeywordError(f"{declaration.name} takes dim -2 only, got {kwargs['dim']}", "dim")
     if len(target.shape) not in (2, 4):
         raise OperandError(f"{declaration.name} takes an input of rank 2 or 4, got {describe_type(target)}", 0)
     if len(index.shape) != 2 or not index.dtype.is_int():

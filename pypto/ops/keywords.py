@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pypto.diagnostics import InvalidTypeError, InvalidValueError, did_you_mean
 from pypto.ir.attrs import AttrValue, normalize_attr
 from pypto.ir.dtypes import DTYPES, DataType
-from pypto.ir.enums import CastMode, PadValue
+from pypto.ir.enums import DISTRIBUTED_ENUMS, CastMode, PadValue
 from pypto.ir.expr import ConstBool, ConstFloat, ConstInt
 from pypto.ops.params import Kind, Param
 
@@ -49,8 +49,11 @@ def check_keyword(declaration: Declaration, param: Param, value: AttrValue) -> N
         ok = wanted is None or isinstance(value, wanted)
     if not ok:
         what = param.enum.__name__ if param.enum else param.kind.value
-        article = "an" if what[0] in "aeiouAEIOU" else "a"
-        raise InvalidTypeError(f"{declaration.name} takes {article} {what} as {param.name!r}, got {value!r}")
+        raise InvalidTypeError(f"{declaration.name} takes {_article(what)} {what} as {param.name!r}, got {value!r}")
+
+
+def _article(what: str) -> str:
+    return "an" if what[0] in "aeiouAEIOU" else "a"
 
 
 def keyword_value(declaration: Declaration, param: Param, value: Any) -> AttrValue | None:
@@ -73,7 +76,8 @@ def keyword_value(declaration: Declaration, param: Param, value: Any) -> AttrVal
             return value
         if not isinstance(value, enum):
             names = ", ".join(f"{enum.__name__}.{m.name}" for m in enum)
-            hint = f"write pl.{enum.__name__}.{value}" if isinstance(value, str) and value in enum.__members__ else None
+            prefix = "pld" if enum in DISTRIBUTED_ENUMS else "pl"
+            hint = f"write {prefix}.{enum.__name__}.{value}" if isinstance(value, str) and value in enum.__members__ else None
             raise InvalidTypeError(f"{declaration.name} takes {param.name!r} as one of {names}; got {value!r}", hint=hint)
         return normalize_attr(param.name, value)
     if kind is Kind.CAST_MODE:
@@ -88,6 +92,8 @@ def keyword_value(declaration: Declaration, param: Param, value: Any) -> AttrVal
         raise InvalidTypeError(
             f"{declaration.name} takes a {kind.value} as {param.name!r}, got {value!r}", hint=f"write pl.{value}"
         )
+    if value is None:
+        raise InvalidTypeError(f"{declaration.name} takes {_article(kind.value)} {kind.value} as {param.name!r}, got None")
     stored = normalize_attr(param.name, value)
     check_keyword(declaration, param, stored)
     return stored

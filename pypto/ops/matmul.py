@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pypto.diagnostics import InvalidTypeError, InvalidValueError
+from pypto.diagnostics import InvalidTypeError
 from pypto.ir.dtypes import DataType, promote
 from pypto.ir.enums import MemorySpace, TensorLayout
 from pypto.ir.expr import Expr, index_const
 from pypto.ir.types import TensorType, TensorView, Type
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op
+from pypto.ops.declare import Declaration, KeywordError, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op
 from pypto.ops.region import Array, Keywords, constant, same, text_of, tile_of
 
 _GEMV_DTYPES = (DataType.INT8, DataType.FP16, DataType.BF16, DataType.FP32)
@@ -132,7 +132,9 @@ def _tile_rule(acc: bool = False, bias: bool = False, batched: bool = False, vec
                 raise OperandError(f"{declaration.name} takes {names}, got {describe_type(left)}", first)
             phase = kwargs.get("acc_phase", "unspecified")
             if phase not in _PHASES:
-                raise InvalidValueError(f"{declaration.name} takes 'acc_phase' as one of {', '.join(_PHASES)}; got {phase!r}")
+                raise KeywordError(
+                    f"{declaration.name} takes 'acc_phase' as one of {', '.join(_PHASES)}; got {phase!r}", "acc_phase"
+                )
         if acc:
             _need_accumulator(declaration, args[0].type, made, 0)
         if bias:

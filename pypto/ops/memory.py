@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pypto.diagnostics import InvalidTypeError, InvalidValueError
+from pypto.diagnostics import InvalidTypeError
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import AtomicType, MemorySpace, PadValue, TensorLayout, TileLayout, WriteChannel
 from pypto.ir.expr import Expr, index_const
 from pypto.ir.types import PtrType, TensorType, TensorView, TileType, TileView, Type, implicit_tile_view
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op
+from pypto.ops.declare import Declaration, KeywordError, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op
 from pypto.ops.region import (
     Array,
     BoundsError,
@@ -70,8 +70,9 @@ def _load_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords)
     offsets, shapes, valid = entries(args[1]), entries(args[2]), entries(args[3])
     space = kwargs.get("target_memory", MemorySpace.Vec)
     if space not in (MemorySpace.Vec, MemorySpace.Mat):
-        raise InvalidValueError(
+        raise KeywordError(
             f"{declaration.name} loads into Vec or Mat, got {getattr(space, 'name', space)}",
+            "target_memory",
             hint="load into Mat first, then pl.move to Left, Right or Bias",
         )
     assert isinstance(space, MemorySpace)
@@ -257,15 +258,19 @@ def _create_tile_type(declaration: Declaration, args: Sequence[Expr], kwargs: Ke
     space, dtype = kwargs.get("target_memory", MemorySpace.Vec), _dtype_keyword(declaration, kwargs)
     assert isinstance(space, MemorySpace)
     if space in _SCALES:
-        raise InvalidValueError(
-            f"{declaration.name} cannot create a tile in {space.name}", hint="create it in Mat and pl.move it there"
+        raise KeywordError(
+            f"{declaration.name} cannot create a tile in {space.name}",
+            "target_memory",
+            hint="create it in Mat and pl.move it there",
         )
     view = implicit_tile_view(shape, space)
     transpose, flat = kwargs.get("transpose") is True, kwargs.get("flat_layout") is True
     if transpose and (space is not MemorySpace.Mat or len(shape) != 2):
-        raise InvalidValueError(f"{declaration.name} takes transpose=True only for a 2-D tile in Mat")
+        raise KeywordError(f"{declaration.name} takes transpose=True only for a 2-D tile in Mat", "transpose")
     if flat and (space is not MemorySpace.Mat or transpose):
-        raise InvalidValueError(f"{declaration.name} takes flat_layout=True only for a tile in Mat that is not transposed")
+        raise KeywordError(
+            f"{declaration.name} takes flat_layout=True only for a tile in Mat that is not transposed", "flat_layout"
+        )
     if transpose:
         view = view.replace(blayout=TileLayout.row_major, slayout=TileLayout.col_major)
     if flat:
@@ -318,7 +323,7 @@ def _create_tensor_type(declaration: Declaration, args: Sequence[Expr], kwargs: 
     need_positive(declaration, 0, shape, static=False)
     value = kwargs.get("init_value")
     if isinstance(value, float) and not np.isfinite(value):
-        raise InvalidValueError(f"{declaration.name} takes a finite number as 'init_value', got {value}")
+        raise KeywordError(f"{declaration.name} takes a finite number as 'init_value', got {value}", "init_value")
     layout = kwargs.get("layout", TensorLayout.ND)
     assert isinstance(layout, TensorLayout)
     view = None if layout is TensorLayout.ND else TensorView(layout=layout)
@@ -382,15 +387,16 @@ def _move_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords)
     space = kwargs["target_memory"]
     assert isinstance(space, MemorySpace)
     if space in (MemorySpace.DDR, MemorySpace.ScalarLocal):
-        raise InvalidValueError(f"{declaration.name} moves between memories of the core, not to {space.name}")
+        raise KeywordError(f"{declaration.name} moves between memories of the core, not to {space.name}", "target_memory")
     view = implicit_tile_view(tile.shape, space)
     wanted = {key: kwargs[key] for key in ("blayout", "slayout") if key in kwargs}
     for key, layout in wanted.items():
         fixed = getattr(view, key)
         if space not in (MemorySpace.Vec, MemorySpace.Mat) and layout is not fixed:
-            raise InvalidValueError(
+            raise KeywordError(
                 f"{declaration.name} cannot choose {key!r} in {space.name}: it is always {fixed.name}, "
-                f"got {getattr(layout, 'name', layout)}"
+                f"got {getattr(layout, 'name', layout)}",
+                key,
             )
     if space in _SCALES:
         source = tile.get_effective_tile_view()
@@ -518,7 +524,7 @@ for _space, _kind in (("tile", Kind.TILE), ("tensor", Kind.TENSOR)):
 def _fillpad_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
     shaped: Any = args[0].type
     if kwargs.get("pad_value", PadValue.zero) is PadValue.null:
-        raise InvalidValueError(f"{declaration.name} cannot fill with PadValue.null", hint="zero, max or min")
+        raise KeywordError(f"{declaration.name} cannot fill with PadValue.null", "pad_value", hint="zero, max or min")
     shape: Sequence[Expr] = shaped.shape
     if declaration.leaf == _EXPAND:
         shape = entries(args[1])

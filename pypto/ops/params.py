@@ -175,6 +175,21 @@ class OperandTypeError(OperandError, TypeError):
     """An operand of the wrong kind."""
 
 
+class KeywordError(InvalidValueError):
+    """A keyword value that the type rule refuses; ``parameter`` names the keyword, for the caret."""
+
+    def __init__(self, message: str, parameter: str, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.parameter = parameter
+
+
+def default_text(value: Any) -> str:
+    """The default of a parameter as a signature shows it."""
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    return value.name if isinstance(value, DataType) else repr(value)
+
+
 class ArityError(InvalidTypeError):
     """The wrong number of operands, or an unknown keyword; ``parameter`` names it when known."""
 
@@ -183,3 +198,9 @@ class ArityError(InvalidTypeError):
     def __init__(self, message: str, parameter: str | None = None, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.parameter = parameter
+
+
+def too_many(name: str, most: int, given: int, signature: str) -> ArityError:
+    """The error for more positional values than there are positional parameters."""
+    allowed = f"at most {most} positional argument{'s' * (most != 1)}" if most else "no positional arguments"
+    return ArityError(f"{name} takes {allowed}, got {given}", hint=f"signature: {signature}")

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pypto.diagnostics import InvalidValueError
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import MemorySpace
 from pypto.ir.expr import Expr
 from pypto.ir.types import TensorType, Type
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, ResultSpec, op
+from pypto.ops.declare import Declaration, KeywordError, Kind, Lanes, OperandError, Param, ResultSpec, op
 from pypto.ops.region import Array, Keywords, constant, entries, need_positive, need_valid, text_of, tile_of
 
 
@@ -20,7 +19,7 @@ def _keyword_dtype(declaration: Declaration, kwargs: Keywords, allowed: Sequence
     dtype = kwargs.get("dtype", declaration.keyword_params["dtype"].default)
     if dtype not in allowed:
         names = ", ".join(d.name for d in allowed)
-        raise InvalidValueError(f"{declaration.name} makes {names}, got {getattr(dtype, 'name', dtype)}")
+        raise KeywordError(f"{declaration.name} makes {names}, got {getattr(dtype, 'name', dtype)}", "dtype")
     assert isinstance(dtype, DataType)
     return dtype
 
@@ -138,7 +137,7 @@ def _random_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keyword
     dtype = _keyword_dtype(declaration, kwargs, (DataType.INT32, DataType.UINT32))
     rounds = kwargs.get("rounds", 10)
     if rounds not in (7, 10):
-        raise InvalidValueError(f"{declaration.name} makes 7 or 10 rounds, got {rounds}")
+        raise KeywordError(f"{declaration.name} makes 7 or 10 rounds, got {rounds}", "rounds")
     shape = entries(args[6])
     _two_dimensions(declaration, 6, shape)
     valid = entries(args[7]) if len(args) > 7 else None

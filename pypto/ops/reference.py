@@ -71,7 +71,8 @@ def notes(declaration: Declaration) -> list[str]:
 
 def _spellings(declaration: Declaration) -> list[str]:
     own = public_name(declaration)
-    others = [f"pl.{name}" for name in bare_names(declaration)]
+    prefix = "pld" if declaration.namespace.startswith("pld.") else "pl"
+    others = [f"{prefix}.{name}" for name in bare_names(declaration)]
     others += [path if path.startswith("pld.") else f"pl.{path}" for path in paths_of(declaration)]
     listed = [name for name in dict.fromkeys(others) if name != own]
     return [f"Also written {_either(listed)}."] if listed else []

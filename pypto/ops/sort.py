@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pypto.diagnostics import InvalidValueError
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import MemorySpace
 from pypto.ir.expr import Expr, index_const
 from pypto.ir.types import TensorType, TileType, Type
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, describe_type, op
+from pypto.ops.declare import Declaration, KeywordError, Kind, Lanes, OperandError, Param, describe_type, op
 from pypto.ops.region import Array, Keywords, constant, same_dims, tile_of
 
 _BLOCK = 32
@@ -90,7 +89,7 @@ def _merge_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords
     length = kwargs["block_len"]
     assert isinstance(length, int)
     if length <= 0 or length % 64:
-        raise InvalidValueError(f"{declaration.name} takes 'block_len' as a positive multiple of 64, got {length}")
+        raise KeywordError(f"{declaration.name} takes 'block_len' as a positive multiple of 64, got {length}", "block_len")
     last = constant(source.shape[-1])
     if last is not None and last % length:
         raise OperandError(f"{declaration.name} cannot cut rows of {describe_type(source)} into runs of {length}", 0)

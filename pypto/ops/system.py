@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pypto.diagnostics import InvalidValueError
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import CoreType, PipeType
 from pypto.ir.expr import Expr
 from pypto.ir.types import ScalarType, Type, UnknownType
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, describe_type, op
+from pypto.ops.declare import Declaration, KeywordError, Kind, Lanes, OperandError, Param, describe_type, op
 from pypto.ops.region import Keywords, constant, entries, need_count
 
 
@@ -120,11 +119,11 @@ op(
 def _syncall_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
     mode, core = kwargs.get("mode", "hard"), kwargs.get("core_type", "mix")
     if mode not in ("hard", "soft"):
-        raise InvalidValueError(f"{declaration.name} takes 'mode' as hard or soft, got {mode!r}")
+        raise KeywordError(f"{declaration.name} takes 'mode' as hard or soft, got {mode!r}", "mode")
     if core not in _CORES:
-        raise InvalidValueError(f"{declaration.name} takes 'core_type' as one of {', '.join(_CORES)}; got {core!r}")
+        raise KeywordError(f"{declaration.name} takes 'core_type' as one of {', '.join(_CORES)}; got {core!r}", "core_type")
     if mode == "soft" and len(args) < 2:
-        raise InvalidValueError(f"{declaration.name} in soft mode needs 'gm_workspace' and 'used_cores'")
+        raise KeywordError(f"{declaration.name} in soft mode needs 'gm_workspace' and 'used_cores'", "mode")
     if mode == "hard" and args:
         raise OperandError(f"{declaration.name} in hard mode takes no {declaration.operand_params[0].name!r}", 0)
     if len(args) > 1:
@@ -163,7 +162,7 @@ op(
 def _event_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
     event = kwargs.get("event_id", 0)
     if isinstance(event, int) and event < 0:
-        raise InvalidValueError(f"{declaration.name} takes 'event_id' from 0, got {event}")
+        raise KeywordError(f"{declaration.name} takes 'event_id' from 0, got {event}", "event_id")
     if args:
         scalar: Any = args[0].type
         if not scalar.dtype.is_int():
@@ -244,10 +243,10 @@ AUTO = -1
 def _reserve_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
     for key in ("name", "peer_func"):
         if key in declaration.keyword_params and not kwargs.get(key):
-            raise InvalidValueError(f"{declaration.name} needs a {key!r} that is not empty")
+            raise KeywordError(f"{declaration.name} needs a {key!r} that is not empty", key)
     size = kwargs.get("size", 1)
     if isinstance(size, int) and size <= 0:
-        raise InvalidValueError(f"{declaration.name} takes a positive 'size', got {size}")
+        raise KeywordError(f"{declaration.name} takes a positive 'size', got {size}", "size")
     return ScalarType(DataType.INT32)
 
 
@@ -285,7 +284,7 @@ def _pipe_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords)
     for key in ("slot_size", "slot_num", "local_slot_num"):
         value = kwargs.get(key)
         if isinstance(value, int) and value <= 0:
-            raise InvalidValueError(f"{declaration.name} takes a positive {key!r}, got {value}")
+            raise KeywordError(f"{declaration.name} takes a positive {key!r}, got {value}", key)
     return UnknownType()
 
 

@@ -15,7 +15,7 @@ from pypto.ir.expr import Expr, index_const
 from pypto.ir.types import DistributedTensorType, ShapedType, TensorType, TileType, Type, UnknownType
 from pypto.ops.arranged import Arranged
 from pypto.ops.communication import PEER, rank_number
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op
+from pypto.ops.declare import Declaration, KeywordError, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op
 from pypto.ops.memory import MX_LAYOUTS, check_atomic
 from pypto.ops.region import (
     Array,
@@ -302,9 +302,9 @@ def _tensor_transfer_type(declaration: Declaration, args: Sequence[Expr], kwargs
     rows, columns = kwargs.get("chunk_rows", 0), kwargs.get("chunk_cols", 0)
     for name, value in (("chunk_rows", rows), ("chunk_cols", columns)):
         if isinstance(value, int) and value < 0:
-            raise InvalidValueError(f"{declaration.name} takes {name!r} from 0, got {value}")
+            raise KeywordError(f"{declaration.name} takes {name!r} from 0, got {value}", name)
     if kwargs.get("pipeline") is True and not (rows and columns):
-        raise InvalidValueError(f"{declaration.name} pipelines only with 'chunk_rows' and 'chunk_cols'")
+        raise KeywordError(f"{declaration.name} pipelines only with 'chunk_rows' and 'chunk_cols'", "pipeline")
     flat = flat_dims(shape) if len(shape) > 1 else [index_const(1), *shape]
     if (constant(flat[0]) is None and not rows) or (constant(flat[1]) is None and not columns):
         raise InvalidValueError(

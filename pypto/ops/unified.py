@@ -18,6 +18,7 @@ from pypto.ir.expr import ConstBool, ConstFloat, ConstInt, Expr
 from pypto.ir.span import UNKNOWN, Span
 from pypto.ir.types import ScalarType, TensorType, TileType, Type
 from pypto.ops.declare import MISSING, ArityError, Declaration, Kind, OperandTypeError, Param, describe_type, to_operand
+from pypto.ops.params import default_text, too_many
 
 FORMS: Mapping[str, tuple[type[Type], str]] = {
     "tensor": (TensorType, "Tensor"),
@@ -85,7 +86,11 @@ class Unified:
 
     def spelling(self) -> str:
         """Name and signature as one line of text."""
-        return f"{self.shown}{self.signature}"
+        shown = [p.name if p.required else f"{p.name}={default_text(p.default)}" for p in self.params]
+        apart = next((at for at, p in enumerate(self.params) if p.keyword_only), None)
+        if apart is not None:
+            shown.insert(apart, "*")
+        return f"{self.shown}({', '.join(shown)})"
 
     def select(self, first_operand_type: Type) -> Declaration:
         """The operator meant when the first operand has this type.
@@ -156,10 +161,7 @@ class Unified:
         params = self.params
         most = sum(not p.keyword_only for p in params)
         if len(positional) > most:
-            raise ArityError(
-                f"{self.shown} takes at most {most} positional arguments, got {len(positional)}",
-                hint=f"signature: {self.spelling()}",
-            )
+            raise too_many(self.shown, most, len(positional), self.spelling())
         given: list[Any] = [*positional, *([MISSING] * (len(params) - len(positional)))]
         for name, value in named.items():
             at = self._at.get(name, -1)

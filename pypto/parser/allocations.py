@@ -12,8 +12,8 @@ from pypto.ir.expr import Expr
 from pypto.ir.op import get_op
 from pypto.ops.declare import MISSING, Declaration
 from pypto.ops.vocabulary import lookup
-from pypto.parser.calls import argument, special
-from pypto.parser.errors import InvalidOperationError, ParserSyntaxError, ParserTypeError
+from pypto.parser.calls import argument, keyword_argument, special, with_attrs
+from pypto.parser.errors import InvalidOperationError, ParserSyntaxError, ParserTypeError, UnsupportedFeatureError
 from pypto.parser.folding import static
 from pypto.parser.reader import Reader
 
@@ -43,7 +43,7 @@ def read_allocation(reader: Reader, node: ast.Call) -> Expr:
     name = reader.assigned[1]
     size_node, dtype = _arguments(reader, node, what)
     known = _declared(reader)
-    for keyword in node.keywords:
+    for keyword in reader.keywords(node):
         if keyword.arg == "name":
             name = _written_name(reader, keyword)
     if name in known and not reader.source.printed:
@@ -53,9 +53,16 @@ def read_allocation(reader: Reader, node: ast.Call) -> Expr:
     known[name] = node
     size: Any = argument(reader, _ENTRY.params[0], size_node)
     try:
-        return _ENTRY.build([size, MISSING if dtype is None else dtype, name], reader.source.span(node))
+        call = _ENTRY.build([size, MISSING if dtype is None else dtype, name], reader.source.span(node))
     except Error as error:
-        raise reader.from_error(ParserSyntaxError, error, size_node) from error
+        place = size_node if error.parameter != "dtype" or dtype is None else _keyword(node, "dtype").value
+        raise reader.from_error(ParserSyntaxError, error, place) from error
+    attrs = _keyword(node, "attrs")
+    return call if attrs is None else with_attrs(reader, call, attrs.value)
+
+
+def _keyword(node: ast.Call, name: str) -> Any:
+    return next((k for k in node.keywords if k.arg == name), None)
 
 
 def _declared(reader: Reader) -> dict[str, Any]:
@@ -75,15 +82,17 @@ def _written_name(reader: Reader, keyword: ast.keyword) -> str:
 def _arguments(reader: Reader, node: ast.Call, what: str) -> tuple[Any, DataType | None]:
     size_node: Any = None
     dtype: DataType | None = None
-    for keyword in node.keywords:
+    for keyword in reader.keywords(node):
         if keyword.arg == "dtype":
-            value = static(reader, keyword.value)
+            value = keyword_argument(reader, "dtype", keyword.value)
             if not isinstance(value, DataType):
                 raise reader.failure(ParserTypeError, "dtype= is an element type", keyword.value, hint="dtype=pl.FP32")
             dtype = value
         elif keyword.arg == "size" and not node.args:
             size_node = keyword.value
-        elif keyword.arg != "name":
+        elif keyword.arg is None:
+            raise reader.failure(UnsupportedFeatureError, "** arguments cannot be used in a kernel", keyword.value)
+        elif keyword.arg not in ("name", "attrs"):
             raise reader.failure(ParserSyntaxError, f"{what} takes no {keyword.arg}=", keyword, hint="it takes a size, and dtype")
     if len(node.args) == 1:
         size_node = node.args[0]
@@ -101,9 +110,11 @@ def _arguments(reader: Reader, node: ast.Call, what: str) -> tuple[Any, DataType
 def read_world_size(reader: Reader, node: ast.Call) -> Expr:
     """``pld.world_size()``."""
     _need_host(reader, node, "pld.world_size")
-    if node.args or node.keywords:
-        first = node.args[0] if node.args else node.keywords[0]
-        raise reader.failure(InvalidOperationError, "pld.world_size takes no arguments", first)
+    given = [*node.args, *[k for k in reader.keywords(node) if k.arg != "attrs"]]
+    if given:
+        raise reader.failure(InvalidOperationError, "pld.world_size takes no arguments", given[0])
     entry = lookup("pld.system.world_size")
     assert isinstance(entry, Declaration)
-    return entry.build([], reader.source.span(node))
+    call = entry.build([], reader.source.span(node))
+    attrs = _keyword(node, "attrs")
+    return call if attrs is None else with_attrs(reader, call, attrs.value)

@@ -13,6 +13,7 @@ from pypto.ir.expr import EMPTY, Call, ConstBool, ConstFloat, ConstInt, Expr, Ma
 from pypto.ir.function import Function
 from pypto.ir.types import ScalarType
 from pypto.ops.declare import OPERANDS, Declaration, Kind, OperandError
+from pypto.ops.implied import ImpliedForm
 from pypto.ops.scalars import ScalarForm
 from pypto.ops.unified import Unified
 from pypto.ops.vocabulary import lookup, names
@@ -60,6 +61,9 @@ STATEMENT_ONLY: dict[str, str] = {
     "cross_core_slot": "pl.cross_core_slot is an option of a scope",
 }
 """Constructs that cannot stand inside an expression, with what they are."""
+
+_TASKS = frozenset((Kind.SCALAR, Kind.ANY))
+"""Operands that may be a task, for which ``None`` stands when there is none."""
 
 _BUILTINS = {
     "min": "pl.min",
@@ -194,14 +198,14 @@ def unknown_operator(reader: Reader, path: str, func: Any) -> ParserError:
     known = [*names(head), *(s.rpartition(".")[2] for s in (*SPECIAL, *STATEMENT_ONLY) if s.rpartition(".")[0] == head)]
     prefix = shown[: -len(leaf)]
     close = did_you_mean(leaf, known)
-    hint = f"did you mean {prefix}{close}?" if close else None
-    if hint is None and not known:
-        hint = f"there are no operators under {prefix[:-1]}"
-    elif hint is None:
-        for other in ("tile", "tensor", "system", "array", "pld.tensor", "pld.tile", "pld.system"):
-            if lookup(f"{other}.{leaf}") is not None:
-                hint = f"it exists as {'' if other.startswith('pld.') else 'pl.'}{other}.{leaf}"
-                break
+    elsewhere = ("tile", "tensor", "system", "array", "pld.tensor", "pld.tile", "pld.system")
+    home = next((other for other in elsewhere if lookup(f"{other}.{leaf}") is not None), None)
+    if home is not None:
+        hint = f"it exists as {'' if home.startswith('pld.') else 'pl.'}{home}.{leaf}"
+    elif close:
+        hint = f"did you mean {prefix}{close}?"
+    else:
+        hint = None if known else f"there are no operators under {prefix[:-1]}"
     return reader.failure(InvalidOperationError, f"unknown operation {shown}", func, hint=hint)
 
 
@@ -238,7 +242,7 @@ def argument(reader: Reader, param: Any, node: Any) -> Any:
         found = reader.names.get(node.id)
         if isinstance(found, Expr):
             return found
-    elif kind is ast.Constant and node.value is None and (param.default is None or getattr(param, "same_as", None)):
+    elif kind is ast.Constant and node.value is None and (param.default is None or param.kind not in _TASKS):
         return None
     elif kind is ast.List or kind is ast.Tuple:
         return constant_tuple(reader, node)
@@ -278,8 +282,9 @@ def keyword_argument(reader: Reader, name: str, node: Any) -> Any:
             raise reader.unsupported_expression(node)
         path = path_of(reader, node)
         if path is not None:
-            close = did_you_mean(path, list(STATIC_NAMES))
-            hint = f"did you mean {'' if path.startswith('pld.') else 'pl.'}{close}?" if close else None
+            prefix = "pld." if path.startswith("pld.") else "pl."
+            close = did_you_mean(path.removeprefix("pld."), list(STATIC_NAMES))
+            hint = f"did you mean {prefix}{close}?" if close else None
             raise reader.failure(ParserTypeError, f"there is no {ast.unparse(node)}", node, hint=hint)
         expr = reader.expression(node)
         if isinstance(expr, ConstInt | ConstFloat | ConstBool):
@@ -310,19 +315,21 @@ def _collect(reader: Reader, node: ast.Call, entry: Any) -> tuple[list[Any], dic
     attrs_node: Any = None
     count = len(params)
     for at, arg in enumerate(node.args):
-        if at < count:
+        if at < count and not params[at].keyword_only:
             value = argument(reader, params[at], arg)
-            written.nodes[params[at].name] = arg
-            written.values[params[at].name] = value
         else:
             if type(arg) is ast.Starred:
                 raise reader.unsupported_expression(arg)
             value = None
         positional.append(value)
+    order = entry.params_for(positional) if isinstance(entry, Declaration) else params
+    for param, arg, value in zip(order, node.args, positional, strict=False):
+        written.nodes[param.name] = arg
+        written.values[param.name] = value
     named: dict[str, Any] = {}
     if node.keywords:
         by_name = {p.name: p for p in params}
-        for keyword in node.keywords:
+        for keyword in reader.keywords(node):
             name = keyword.arg
             if name is None:
                 raise reader.failure(UnsupportedFeatureError, "** arguments cannot be used in a kernel", keyword.value)
@@ -445,7 +452,7 @@ def _operator_failure(reader: Reader, node: ast.Call, entry: Any, written: _Writ
         return error
     place: Any = node
     name: str | None = None
-    if isinstance(error, OperandError):
+    if error.parameter is None and isinstance(error, OperandError):
         if isinstance(entry, Declaration):
             operands = entry.operand_params
             name = operands[error.operand].name if error.operand < len(operands) else None
@@ -460,14 +467,25 @@ def _operator_failure(reader: Reader, node: ast.Call, entry: Any, written: _Writ
         value = written.values.get(name)
         if isinstance(error, OperandError) and isinstance(value, Expr):
             label = reader.type_text(value.type)
-    message = error.message
-    if isinstance(entry, Unified) and not message.startswith("pl."):
-        message = f"pl.{entry.leaf}: {message}" if entry.leaf not in message else message
+    message, hint = error.message, error.hint
+    if isinstance(entry, Unified) and not message.startswith(("pl.", "pld.")):
+        message = f"{entry.shown}: {message}" if entry.leaf not in message else message
     elif isinstance(entry, ScalarForm):
         message = message.replace(entry.name, f"pl.{entry.paths[0]}")
+    elif isinstance(entry, ImpliedForm):
+        message = message.replace(entry.target.name, entry.name)
     elif isinstance(entry, Declaration) and entry.leaf not in message:
         message = f"{entry.name}: {message}"
-    return reader.failure(InvalidOperationError, message, place, hint=error.hint, label=label, code=error.code)
+    if hint is None and isinstance(error, OperandError) and _is_none(place):
+        hint = "None stands for a task that there is not, for nothing else"
+    return reader.failure(InvalidOperationError, message, place, hint=hint, label=label, code=error.code)
+
+
+def _is_none(node: Any) -> bool:
+    """True for ``None``, and for a list with it."""
+    if type(node) in (ast.List, ast.Tuple):
+        return any(_is_none(item) for item in node.elts)
+    return type(node) is ast.Constant and node.value is None
 
 
 def call_operator_named(reader: Reader, path: str, operands: Sequence[Any], node: Any, **named: Any) -> Expr:

@@ -141,7 +141,7 @@ def _loop_options(reader: Reader, call: ast.Call, path: str) -> dict[str, Any]:
         "iter_types": None,
         "given": False,
     }
-    for keyword in call.keywords:
+    for keyword in reader.keywords(call):
         name, value = keyword.arg, keyword.value
         if name == "init_values" and (path != "unroll" or reader.source.printed):
             if type(value) is not ast.Tuple and type(value) is not ast.List:

@@ -35,7 +35,7 @@ def call_function(
     kwargs: Any = None
     if overrides:
         attrs["arg_direction_overrides"] = overrides
-    for keyword in node.keywords:
+    for keyword in reader.keywords(node):
         if keyword.arg is None:
             raise reader.failure(UnsupportedFeatureError, "** arguments cannot be used in a kernel", keyword.value)
         if keyword.arg == "attrs":

@@ -126,7 +126,7 @@ def read_options(reader: Reader, decorator: Any) -> Options:
         return options
     if decorator.args:
         raise reader.failure(ParserSyntaxError, "@pl.function takes keywords only", decorator.args[0])
-    for keyword in decorator.keywords:
+    for keyword in reader.keywords(decorator):
         name, value = keyword.arg, keyword.value
         if name is not None and name in _ENUM_OPTIONS:
             setattr(options, name, _enum_option(reader, name, value))

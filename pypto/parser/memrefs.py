@@ -97,7 +97,7 @@ def _make(reader: Reader, node: Any, *parts: Any, slots: int, pinned: bool = Fal
 
 def _from_call(reader: Reader, node: ast.Call) -> MemRef:
     slots, pinned = 1, False
-    for keyword in node.keywords:
+    for keyword in reader.keywords(node):
         value = static(reader, keyword.value)
         if keyword.arg == "slots" and type(value) is int:
             slots = value

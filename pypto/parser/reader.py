@@ -22,6 +22,7 @@ from pypto.parser.environment import NOTHING, Environment
 from pypto.parser.errors import (
     ParserError,
     ParserTypeError,
+    PythonSyntaxError,
     SSAViolationError,
     UndefinedVariableError,
     UnsupportedFeatureError,
@@ -145,6 +146,21 @@ class Reader:
         """An error of class ``kind`` at a node that says what a lower layer said."""
         details.setdefault("hint", error.hint)
         return self.source.failure(kind, error.message, node, **details)
+
+    def keywords(self, call: Any) -> list[ast.keyword]:
+        """The keywords of a call.
+
+        Raises:
+            PythonSyntaxError: one is given twice, which Python itself only finds when it compiles.
+        """
+        found: list[ast.keyword] = call.keywords
+        if len(found) > 1 and len({k.arg for k in found}) < len(found):
+            names: set[str] = set()
+            for keyword in found:
+                if keyword.arg is not None and keyword.arg in names:
+                    raise self.failure(PythonSyntaxError, f"this is not Python: {keyword.arg}= is given twice", keyword)
+                names.add(keyword.arg or "")
+        return found
 
     # -- expressions ---------------------------------------------------------------------------------------------------
 

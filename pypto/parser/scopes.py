@@ -86,7 +86,7 @@ class _Head:
             raise reader.failure(ParserSyntaxError, f"{self.shown} takes no such argument", call.args[len(positional) + extra])
         for key, value in zip(positional, call.args, strict=False):
             self.nodes[key] = value
-        for item in call.keywords:
+        for item in self.reader.keywords(call):
             if item.arg is None:
                 raise reader.failure(ParserSyntaxError, "** arguments cannot be used in a kernel", item.value)
             if item.arg not in known:

@@ -164,7 +164,7 @@ def _plain_call(reader: Reader, node: ast.Call) -> Expr:
     else:
         raise reader.failure(InvalidOperationError, "the first argument of pl.expr.call names what is called", callee)
     parts: dict[str, Any] = {"kwargs": None, "attrs": None, "type": UnknownType()}
-    for keyword in node.keywords:
+    for keyword in reader.keywords(node):
         if keyword.arg == "type":
             parts["type"] = annotation_type(reader, keyword.value)
         elif keyword.arg in ("kwargs", "attrs"):

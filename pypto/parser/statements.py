@@ -134,7 +134,7 @@ def read_yield(reader: Reader, node: Any, targets: list[ast.Name], annotation_no
     for arg in call.args:
         values.append(reader.expression(arg))
     types: list[Any] = [None] * len(targets)
-    for keyword in call.keywords:
+    for keyword in reader.keywords(call):
         if keyword.arg != "result_types" or type(keyword.value) is not ast.List:
             raise reader.failure(ParserSyntaxError, "pl.yield_ takes values only", keyword)
         types = [annotation_type(reader, item) for item in keyword.value.elts]

@@ -85,7 +85,7 @@ def _result(function: Function | None, args: Sequence[Expr]) -> Type:
 def _options(reader: Reader, node: ast.Call, path: str, args: Sequence[Expr]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     attrs: dict[str, AttrValue] = {}
-    for keyword in node.keywords:
+    for keyword in reader.keywords(node):
         key, value = keyword.arg, keyword.value
         if key not in _KEYWORDS or (path == "submit" and key in ("core_num", "sync_start")):
             close = did_you_mean(str(key), _KEYWORDS)

@@ -229,7 +229,7 @@ class _Text:
     def _memref(self, call: ast.Call) -> DeclaredMemRef:
         parts = [static(self.reader, arg) for arg in call.args]
         slots = 1
-        for keyword in call.keywords:
+        for keyword in self.reader.keywords(call):
             slots = static(self.reader, keyword.value)
             if keyword.arg != "slots" or type(slots) is not int:
                 raise self.reader.failure(ParserTypeError, "pl.MemRef takes only slots=N besides its parts", keyword)
@@ -270,7 +270,7 @@ class _Text:
         if type(decorator) is not ast.Call:
             return False
         strict = False
-        for keyword in decorator.keywords:
+        for keyword in self.reader.keywords(decorator):
             value = keyword.value
             if keyword.arg != "strict_ssa" or type(value) is not ast.Constant or not isinstance(value.value, bool):
                 raise self.reader.failure(ParserSyntaxError, "@pl.program takes strict_ssa=True or False only", keyword)

@@ -206,7 +206,7 @@ def _read(reader: Reader, node: Any) -> Annotated:
         form = None if path is None else _SUBSCRIPTED.get(path)
         if form is not None and path != "Array":
             parts = list(node.args)
-            for keyword in node.keywords:
+            for keyword in reader.keywords(node):
                 if keyword.arg not in ("shape", "dtype", "types", "layout", "tensor_view", "tile_view", "memref"):
                     raise reader.failure(ParserTypeError, f"{path} takes no {keyword.arg!r} here", keyword)
                 parts.append(keyword.value)
@@ -519,14 +519,12 @@ def _view_fields(reader: Reader, node: ast.Call, name: str, known: Sequence[str]
             ParserTypeError, f"pl.{name} takes keywords only", node.args[0], hint=f"its fields are {', '.join(known)}"
         )
     fields: dict[str, Any] = {}
-    for keyword in node.keywords:
+    for keyword in reader.keywords(node):
         field = keyword.arg
         if field not in known or field is None:
             close = did_you_mean(str(field), known)
             hint = f"did you mean {close!r}?" if close else f"its fields are {', '.join(known)}"
             raise reader.failure(ParserTypeError, f"pl.{name} has no field {field!r}", keyword, hint=hint)
-        if field in fields:
-            raise reader.failure(ParserTypeError, f"pl.{name} has {field!r} twice", keyword)
         if field in ("valid_shape", "stride"):
             fields[field] = shape(reader, keyword.value, field)
         elif field == "start_offset":

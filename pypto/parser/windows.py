@@ -51,7 +51,7 @@ def find_window(reader: Reader, node: Any) -> WindowBuffer:
 
 def _reference(reader: Reader, node: ast.Call) -> tuple[Any, dict[str, bool]]:
     flags: dict[str, bool] = {}
-    for keyword in node.keywords:
+    for keyword in reader.keywords(node):
         value = static(reader, keyword.value)
         if keyword.arg not in _FLAGS or not isinstance(value, bool):
             raise reader.failure(ParserTypeError, f"a window has the flags {' and '.join(_FLAGS)}", keyword)

@@ -26,7 +26,7 @@ def has_effect(value: Expr) -> bool:
             op = node.op
             if not isinstance(op, DeclaredOp):
                 return True
-            effects = (op.arg_effect(index, node.kwargs) for index in range(len(node.args)))
+            effects = (op.arg_effect(index, node.kwargs, len(node.args)) for index in range(len(node.args)))
             if any(effect in (ArgEffect.Write, ArgEffect.ReadWrite) for effect in effects):
                 return True
     return False

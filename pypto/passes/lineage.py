@@ -29,13 +29,14 @@ _NEVER: Any = object()
 
 
 class Clash:
-    """The origin of a variable that holds one thing or another, depending on the way taken."""
+    """The origin of a variable that holds one thing or another, depending on the way taken; ``span`` is where the ways meet."""
 
-    __slots__ = ("one", "other")
+    __slots__ = ("one", "other", "span")
 
-    def __init__(self, one: Origin, other: Origin) -> None:
+    def __init__(self, one: Origin, other: Origin, span: Span) -> None:
         self.one = one
         self.other = other
+        self.span = span
 
 
 def same_origin(one: Origin, other: Origin) -> bool:
@@ -110,19 +111,19 @@ class Tracker(IRMutator):
         """
         return None
 
-    def either(self, ways: Sequence[Origin]) -> Origin:
+    def either(self, ways: Sequence[Origin], span: Span) -> Origin:
         """What a variable holds where ways meet that assigned it differently."""
         origin = ways[0]
         for other in ways[1:]:
             if origin is None or other is None:
                 return None
             if not same_origin(origin, other):
-                origin = Clash(origin, other)
+                origin = Clash(origin, other, span)
         return origin
 
-    def clash(self, name: str, origin: Clash, span: Span) -> InvalidValueError:
+    def clash(self, name: str, origin: Clash) -> InvalidValueError:
         """The error for the use of a variable that holds one thing or another."""
-        return InvalidValueError(f"what {name!r} holds here depends on the way taken", span)
+        return InvalidValueError(f"what {name!r} holds depends on the way taken", origin.span)
 
     # -- functions and bodies --------------------------------------------------------------------------------------------
 
@@ -287,7 +288,7 @@ class Tracker(IRMutator):
 
     def _read(self, var: Var, origin: Origin) -> Origin:
         if isinstance(origin, Clash):
-            raise self.clash(var.name_hint, origin, var.span)
+            raise self.clash(var.name_hint, origin)
         for block in reversed(self.blocks):
             if var in block.changed:
                 break
@@ -361,16 +362,16 @@ class Tracker(IRMutator):
         for var in changed:
             before = self.origins.get(var, _NEVER)
             ways = [way for end in ends if (way := end.get(var, before)) is not _NEVER]
-            self.define(var, self.either(ways))
+            self.define(var, self.either(ways, span))
 
     def _end_loop(self, span: Span) -> None:
         reads = self.blocks[-1].reads
         for var, end in self.close().items():
             before = self.origins.get(var, _NEVER)
             ways = [end] if before is _NEVER else [before, end]
-            either = self.either(ways)
+            either = self.either(ways, span)
             if isinstance(either, Clash) and var in reads:
-                raise self.clash(var.name_hint, either, span)
+                raise self.clash(var.name_hint, either)
             self.define(var, either)
 
     def fix(self, var: Var, origin: Origin) -> None:
@@ -432,15 +433,12 @@ class _Returns(Tracker):
             return ()
         count = len(self.found[0])
         ways = [[values[at] if at < len(values) else None for values in self.found] for at in range(count)]
-        agreed = [self.either(way) for way in ways]
+        agreed = [self.either(way, function.span) for way in ways]
         position = {param: at for at, param in enumerate(function.params)}
         return [position[param] if isinstance(param, Var) else None for param in agreed]
 
     def origin_of_param(self, at: int, param: Var) -> Origin:
         return param
-
-    def clash(self, name: str, origin: Clash, span: Span) -> InvalidValueError:
-        return InvalidValueError(f"{name!r} is one parameter or another", span)
 
     def _read(self, var: Var, origin: Origin) -> Origin:
         return None if isinstance(origin, Clash) else origin

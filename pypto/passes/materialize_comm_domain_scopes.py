@@ -19,7 +19,7 @@ from pypto.ops.declare import Declaration
 from pypto.ops.support import MODES, Tier, capability
 from pypto.passes.base import Pass
 from pypto.passes.host_code import HostProgramError, collective_of, is_chip_orchestrator, is_host_orchestrator
-from pypto.passes.lineage import Clash, Origin, ReturnedParams, Tracker, declaration_of, root_value
+from pypto.passes.lineage import Clash, Origin, ReturnedParams, Tracker, declaration_of, root_value, same_origin
 from pypto.passes.properties import IRProperty
 from pypto.passes.registry import register_pass
 
@@ -164,10 +164,18 @@ class _Domains(Tracker):
             hint="use one name for each window",
         )
 
-    def clash(self, name: str, origin: Clash, span: Span) -> InvalidValueError:
+    def either(self, ways: Sequence[Origin], span: Span) -> Origin:
+        # a variable that another stands for on one way only cannot be named after the ways meet
+        origin = ways[0]
+        for other in ways[1:]:
+            if not same_origin(origin, other):
+                origin = Clash(origin, other, span)
+        return origin
+
+    def clash(self, name: str, origin: Clash) -> InvalidValueError:
         return HostProgramError(
-            f"{name!r} is a window of {_names(origin.one)} or of {_names(origin.other)} here, depending on the way taken",
-            span,
+            f"{name!r} is a window of {_names(origin.one)} or of {_names(origin.other)}, depending on the way taken",
+            origin.span,
             hint="use one name for each window",
         )
 

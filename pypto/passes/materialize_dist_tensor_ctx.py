@@ -128,14 +128,15 @@ class _Contexts(Tracker):
             hint="use one name for each distributed tensor",
         )
 
-    def either(self, ways: Sequence[Origin]) -> Origin:
-        found = super().either(ways)
+    def either(self, ways: Sequence[Origin], span: Span) -> Origin:
+        found = super().either(ways, span)
         return None if self.on_host and isinstance(found, Clash) else found
 
-    def clash(self, name: str, origin: Clash, span: Span) -> InvalidValueError:
+    def clash(self, name: str, origin: Clash) -> InvalidValueError:
         return HostProgramError(
-            f"Cannot determine the communication context of {name!r}: it is that of {_shown(origin.one)} or of {_shown(origin.other)} here",
-            span,
+            f"Cannot determine the communication context of {name!r}: it is that of {_shown(origin.one)} or of {_shown(origin.other)}, "
+            "depending on the way taken",
+            origin.span,
             hint="use one name for each distributed tensor",
         )
 

@@ -49,21 +49,29 @@ _SINGLETONS: dict[type[Type], tuple[str, str]] = {
 
 
 class Types:
-    """Writes types. Those without variables are written once and remembered by identity."""
+    """Writes types. Each is written once and remembered by identity; those with variables as long as the names are the same."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self._known: dict[int, tuple[Type, Pieces]] = {}
+        self._named: dict[int, tuple[Type, Pieces]] = {}
+        self._names = session.names
 
     def pieces(self, type_: Type) -> Sequence[str]:
         """The pieces of a type; not to be changed."""
         known = self._known.get(id(type_))
         if known is not None:
             return known[1]
+        if self._names is not self.session.names:
+            self._names = self.session.names
+            self._named.clear()
+        known = self._named.get(id(type_))
+        if known is not None:
+            return known[1]
         out: Pieces = []
         self._emit(type_, out)
-        if is_closed(type_):
-            self._known[id(type_)] = (type_, out)
+        remembered = self._known if is_closed(type_) else self._named
+        remembered[id(type_)] = (type_, out)
         return out
 
     def emit(self, type_: Type, out: Pieces) -> None:

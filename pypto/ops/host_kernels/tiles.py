@@ -1,7 +1,7 @@
 """Moving data in tiles of 256 elements: own and remote loads, reductions, stores and pushes.
 
-The last tile of a run of elements is ragged: it is as wide as the others, and its valid extent says how much of it counts. Loads span
-whole units of 32 bytes; FP16 elements of another rank behind the end are read along and dropped.
+The last tile of a run of elements is ragged: it is as wide as the others, and its valid extent says how much of it counts. Of a window of
+one row, FP16 elements of another rank are read in whole units of 32 bytes; what lies behind the end is dropped.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def load_peer(
     """A tile of another rank's window, like :func:`load_own`."""
     if constant_of(valid) == TILE:
         return writer.bind(name, writer.call("pld.tile.remote_load", window, peer, at, [1, TILE]))
-    if window_type(window).dtype is DataType.FP16:
+    type_ = window_type(window)
+    if type_.dtype is DataType.FP16 and constant_of(type_.shape[0]) == 1:
         unit = index_const(UNIT)
         span = scalar.mul(scalar.floordiv(scalar.add(valid, index_const(UNIT - 1)), unit), unit)
         loaded = writer.call("pld.tile.remote_load", window, peer, at, [1, TILE], [1, span], allow_physical_tail_padding=True)

@@ -41,12 +41,10 @@ class Loop:
 class Choice:
     """A value that one of two branches gives: ``result`` after both."""
 
-    __slots__ = ("bodies", "condition", "name", "result")
+    __slots__ = ("name", "result")
 
-    def __init__(self, name: str, condition: Expr) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.condition = condition
-        self.bodies: list[Stmt] = []
         self.result: Var | None = None
 
 
@@ -156,7 +154,7 @@ class KernelWriter:
     @contextmanager
     def choose(self, name: str, condition: Expr, otherwise: Expr) -> Generator[Choice]:
         """The value that the block gives with :meth:`give` when the condition holds, else ``otherwise``."""
-        choice = Choice(name, condition)
+        choice = Choice(name)
         with self._block() as stmts:
             yield choice
         if choice.result is None:

@@ -78,7 +78,7 @@ def _effect(call: Call, at: int, directions: Mapping[str, list[ParamDirection]])
         direction = known[at] if at < len(known) else ParamDirection.In
         return direction is not ParamDirection.Out, direction is not ParamDirection.In, None
     if isinstance(call.op, Declaration):
-        effect = call.op.arg_effect(at, call.kwargs)
+        effect = call.op.arg_effect(at, call.kwargs, len(call.args))
         read = effect in (ArgEffect.Read, ArgEffect.ReadWrite) and not _only_a_view(call, at)
         write = effect in (ArgEffect.Write, ArgEffect.ReadWrite)
         return read, write, call.op.write_channel if write else None

@@ -118,7 +118,10 @@ def written_operands(call: Call) -> list[Expr]:
     if not isinstance(op, Declaration):
         return []
     effects = (ArgEffect.Write, ArgEffect.ReadWrite)
-    return [a for at, a in enumerate(call.args) if isinstance(a.type, TensorType) and op.arg_effect(at, call.kwargs) in effects]
+    found = [
+        (a, op.arg_effect(at, call.kwargs, len(call.args))) for at, a in enumerate(call.args) if isinstance(a.type, TensorType)
+    ]
+    return [a for a, effect in found if effect in effects]
 
 
 def _storage_sources(value: Expr) -> list[Expr]:
