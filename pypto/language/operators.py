@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from pypto.diagnostics import did_you_mean
+from pypto.diagnostics import Error, did_you_mean
 from pypto.ir.expr import Expr
 from pypto.ir.span import Span
 from pypto.ir.types import DistributedTensorType, ScalarType, TensorType, TileType
@@ -38,6 +38,7 @@ class Operator:
 
         Raises:
             NotExecutableError: no argument is an IR value.
+            Error: what the operator refuses, with the line that calls.
         """
         given = [_unwrapped(a) for a in args]
         named = {name: _unwrapped(value) for name, value in kwargs.items()}
@@ -47,10 +48,15 @@ class Operator:
                 hint="use it inside a function decorated with @pl.function, or give it IR values",
             )
         span = Span.of_caller()
-        if isinstance(self.entry, Unified):
-            built = self.entry.build(given, named, span)
-        else:
-            built = self.entry.build(self.entry.bind(given, named), span)
+        try:
+            if isinstance(self.entry, Unified):
+                built = self.entry.build(given, named, span)
+            else:
+                built = self.entry.build(self.entry.bind(given, named), span)
+        except Error as error:
+            if error.place is None and span.is_valid():
+                error.place = span
+            raise
         return wrap(built)
 
     def __repr__(self) -> str:

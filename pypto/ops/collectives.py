@@ -17,7 +17,18 @@ from pypto.ir.enums import ReduceOp
 from pypto.ir.expr import Expr
 from pypto.ir.types import TensorType, TileType, Type
 from pypto.ops.communication import need_signal, rows_of
-from pypto.ops.declare import Declaration, KeywordError, Kind, Lanes, OperandError, Param, RankCount, describe_type, op
+from pypto.ops.declare import (
+    ArityError,
+    Declaration,
+    KeywordError,
+    Kind,
+    Lanes,
+    OperandError,
+    Param,
+    RankCount,
+    describe_type,
+    op,
+)
 from pypto.ops.region import Array, Keywords, constant, same, text_of
 from pypto.ops.support import MODES, SUPPORT, Support
 
@@ -36,6 +47,8 @@ def _data(declaration: Declaration, args: Sequence[Expr], at: int) -> TensorType
 def _reduction(declaration: Declaration, kwargs: Keywords) -> None:
     allowed = SUPPORT[declaration.leaf].reductions
     value = kwargs.get("op")
+    if value is None:
+        raise ArityError(f"{declaration.name} needs 'op'", "op", hint=f"signature: {declaration.spelling()}")
     if value not in [int(r) for r in allowed]:
         names = ", ".join(f"ReduceOp.{r.name}" for r in allowed)
         got = (

@@ -102,6 +102,8 @@ def _allocation_type(declaration: Declaration, args: Sequence[Expr], kwargs: Key
     size = constant(args[0])
     if size is not None and size <= 0:
         raise OperandError(f"{declaration.name} takes a positive number of bytes, got {size}", 0)
+    if "dtype" in kwargs:
+        raise KeywordError(f"{declaration.name} holds its size in bytes, not a 'dtype'", "dtype")
     if not kwargs.get("name"):
         raise KeywordError(f"{declaration.name} needs a 'name' that is not empty", "name")
     return PtrType()

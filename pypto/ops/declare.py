@@ -511,9 +511,7 @@ class Declaration(DeclaredOp):
             for key, value in kwargs.items():
                 param = self.keyword_params.get(key)
                 if param is None:
-                    if self.keyword_params:
-                        raise InvalidValueError(f"{self.name} has no keyword {key!r}", hint=f"signature: {self.spelling()}")
-                    continue
+                    raise InvalidValueError(f"{self.name} has no keyword {key!r}", hint=f"signature: {self.spelling()}")
                 check_keyword(self, param, value)
         for name in self.required_keywords:
             if name not in kwargs:

@@ -36,16 +36,15 @@ def read_allocation(reader: Reader, node: ast.Call) -> Expr:
     """``buf = pld.alloc_window_buffer(bytes)`` or ``buf = pld.alloc_window_buffer([2, 128], dtype=pl.FP32)``."""
     what = "pld.alloc_window_buffer"
     _need_host(reader, node, what)
-    if reader.assigned is None or reader.assigned[0] is not node:
+    named = _keyword(node, "name")
+    target = reader.assigned[1] if reader.assigned is not None and reader.assigned[0] is node else None
+    if target is None and not (reader.source.printed and named is not None):
         raise reader.failure(
             ParserSyntaxError, f"{what} must be assigned to a name, which names the buffer", node, hint=f"buf = {what}(...)"
         )
-    name = reader.assigned[1]
     size_node, dtype = _arguments(reader, node, what)
+    name = _written_name(reader, named) if named is not None else str(target)
     known = _declared(reader)
-    for keyword in reader.keywords(node):
-        if keyword.arg == "name":
-            name = _written_name(reader, keyword)
     if name in known and not reader.source.printed:
         raise reader.failure(
             ParserSyntaxError, f"a window buffer {name!r} exists already in this program", node, hint="give it another name"
@@ -70,7 +69,7 @@ def _declared(reader: Reader) -> dict[str, Any]:
     return {} if program is None else program.allocations
 
 
-def _written_name(reader: Reader, keyword: ast.keyword) -> str:
+def _written_name(reader: Reader, keyword: Any) -> str:
     value = static(reader, keyword.value)
     if not reader.source.printed or not isinstance(value, str) or not value:
         raise reader.failure(

@@ -17,7 +17,7 @@ from pypto.ir.op import Op
 from pypto.ir.span import Span
 from pypto.ir.stmt import AssignStmt, ForStmt, IfStmt, ReturnStmt, Stmt, WhileStmt, YieldStmt
 from pypto.ir.type_parts import change_all
-from pypto.ir.types import DistributedTensorType, PtrType, TupleType, Type
+from pypto.ir.types import PtrType, TensorType, TupleType, Type
 from pypto.ir.visitor import IRMutator
 from pypto.ops.declare import Declaration
 from pypto.passes.rewrite import fold, fresh_copy, unfold
@@ -52,10 +52,10 @@ def _key(origin: Origin) -> Any:
 
 
 def carries(type_: Type) -> bool:
-    """True for the types of values that have origins: distributed tensors, their buffers, and tuples with such in them."""
+    """True for the types of values that have origins: tensors (a view of a distributed one may be plain), buffers, tuples with such."""
     if isinstance(type_, TupleType):
         return any(carries(item) for item in type_.types)
-    return isinstance(type_, DistributedTensorType | PtrType)
+    return isinstance(type_, TensorType | PtrType)
 
 
 class Block:
@@ -111,7 +111,7 @@ class Tracker(IRMutator):
         """
         return None
 
-    def either(self, ways: Sequence[Origin], span: Span) -> Origin:
+    def either(self, var: Var, ways: Sequence[Origin], span: Span) -> Origin:
         """What a variable holds where ways meet that assigned it differently."""
         origin = ways[0]
         for other in ways[1:]:
@@ -362,14 +362,14 @@ class Tracker(IRMutator):
         for var in changed:
             before = self.origins.get(var, _NEVER)
             ways = [way for end in ends if (way := end.get(var, before)) is not _NEVER]
-            self.define(var, self.either(ways, span))
+            self.define(var, self.either(var, ways, span))
 
     def _end_loop(self, span: Span) -> None:
         reads = self.blocks[-1].reads
         for var, end in self.close().items():
             before = self.origins.get(var, _NEVER)
             ways = [end] if before is _NEVER else [before, end]
-            either = self.either(ways, span)
+            either = self.either(var, ways, span)
             if isinstance(either, Clash) and var in reads:
                 raise self.clash(var.name_hint, either)
             self.define(var, either)
@@ -433,8 +433,8 @@ class _Returns(Tracker):
             return ()
         count = len(self.found[0])
         ways = [[values[at] if at < len(values) else None for values in self.found] for at in range(count)]
-        agreed = [self.either(way, function.span) for way in ways]
         position = {param: at for at, param in enumerate(function.params)}
+        agreed = [way[0] if all(other is way[0] for other in way) else None for way in ways]
         return [position[param] if isinstance(param, Var) else None for param in agreed]
 
     def origin_of_param(self, at: int, param: Var) -> Origin:

@@ -164,7 +164,9 @@ class _Domains(Tracker):
             hint="use one name for each window",
         )
 
-    def either(self, ways: Sequence[Origin], span: Span) -> Origin:
+    def either(self, var: Var, ways: Sequence[Origin], span: Span) -> Origin:
+        if not isinstance(var.type, DistributedTensorType):
+            return super().either(var, ways, span)
         # a variable that another stands for on one way only cannot be named after the ways meet
         origin = ways[0]
         for other in ways[1:]:

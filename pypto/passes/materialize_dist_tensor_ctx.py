@@ -128,8 +128,8 @@ class _Contexts(Tracker):
             hint="use one name for each distributed tensor",
         )
 
-    def either(self, ways: Sequence[Origin], span: Span) -> Origin:
-        found = super().either(ways, span)
+    def either(self, var: Var, ways: Sequence[Origin], span: Span) -> Origin:
+        found = super().either(var, ways, span)
         return None if self.on_host and isinstance(found, Clash) else found
 
     def clash(self, name: str, origin: Clash) -> InvalidValueError:

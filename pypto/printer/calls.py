@@ -83,7 +83,7 @@ class Calls:
         self.session = session
         self._spellings: dict[str, Spelling] = {}
         self.target: str | None = None
-        """The name that the value being written is assigned to."""
+        """The name that the call about to be written is assigned to."""
 
     def spelling(self, name: str) -> Spelling:
         """How the operator of that name is written."""
@@ -94,6 +94,7 @@ class Calls:
 
     def call(self, call: Call, out: Pieces, given: Type | None = None) -> None:
         """Append a call. ``given`` is the type that the text states for it (the annotation of its target), if any."""
+        target, self.target = self.target, None
         if not self._type_reads_back(call, given):
             self.session.plain.call(call, out)
         elif call.op.is_function:
@@ -101,7 +102,7 @@ class Calls:
         elif self.session.exact and self.spelling(call.op.name).declaration is None:
             self.session.plain.call(call, out)
         else:
-            self.operator_call(call, out)
+            self.operator_call(call, out, target)
 
     def _type_reads_back(self, call: Call, given: Type | None) -> bool:
         type_ = call.type
@@ -164,8 +165,8 @@ class Calls:
 
     # -- operators -------------------------------------------------------------------------------------------------------
 
-    def operator_call(self, call: Call, out: Pieces) -> None:
-        """Append ``pl.tile.add(a, b)`` with the keywords that the operator stores."""
+    def operator_call(self, call: Call, out: Pieces, target: str | None = None) -> None:
+        """Append ``pl.tile.add(a, b)`` with the keywords that the operator stores; ``target`` is the name that it is assigned to."""
         spelling = self.spelling(call.op.name)
         kwargs = call.kwargs
         if spelling.plain and not kwargs and not call.attrs:
@@ -199,7 +200,7 @@ class Calls:
             for key, value in kwargs.items():
                 self.session.values.emit(value, named.add(key))
         else:
-            named = self._declared(spelling, call, out)
+            named = self._declared(spelling, call, out, target)
         if call.attrs:
             self.session.values.mapping(call.attrs, named.add("attrs"))
         out.append(")")
@@ -214,7 +215,7 @@ class Calls:
                 return head, {key: value for key, value in kwargs.items() if key not in implied}
         return spelling.head, kwargs
 
-    def _declared(self, spelling: Spelling, call: Call, out: Pieces) -> _Named:
+    def _declared(self, spelling: Spelling, call: Call, out: Pieces, target: str | None) -> _Named:
         args = call.args
         front = min(len(spelling.front), len(args))
         for at in range(front):
@@ -229,7 +230,7 @@ class Calls:
                     self._operand(spelling, param, args[at], call.kwargs, named.add(param.name))
                     at += 1
             elif param.name in call.kwargs:
-                if param.from_target and call.kwargs[param.name] == self.target:
+                if param.from_target and call.kwargs[param.name] == target:
                     continue
                 self._keyword(param, call.kwargs[param.name], named.add(param.name))
         for key, value in call.kwargs.items():

@@ -144,7 +144,6 @@ class Statements:
         if type(value) is Call:
             session.calls.target = name
             session.calls.call(value, out, given)
-            session.calls.target = None
         else:
             session.expressions.emit(value, out)
         out.append(SOFT_CLOSE)

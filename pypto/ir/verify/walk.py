@@ -72,6 +72,8 @@ def held(node: Node) -> Iterator[Expr]:
                     yield attr
                 elif isinstance(attr, list):
                     yield from (item for item in attr if isinstance(item, Expr))  # pyright: ignore[reportUnknownVariableType]
+        elif field.kind is FieldKind.VARS:
+            yield from (var for var in value if isinstance(var, Expr))  # a verifier reports what is none
         else:
             yield from value
 

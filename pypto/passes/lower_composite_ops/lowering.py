@@ -16,6 +16,7 @@ from pypto.ir.stmt import (
     ForStmt,
     ReturnStmt,
     SeqStmts,
+    SpmdScopeStmt,
     Stmt,
     WhileStmt,
     attach_leading_comments,
@@ -23,6 +24,7 @@ from pypto.ir.stmt import (
     body_of,
     flatten_to_stmts,
 )
+from pypto.ops.declare import Declaration
 from pypto.passes.lower_composite_ops.builder import LoweringBuilder, Signals, base_name
 from pypto.passes.lower_composite_ops.rules import CompositeRule, find_composite_rule
 
@@ -49,6 +51,7 @@ class _Lowering:
     def __init__(self, function: Function, signals: Signals) -> None:
         self.signals: Signals = signals
         self.loops = 0
+        self.blocks = 0
         orchestrates = function.func_type is FunctionType.Orchestration or function.is_host_orchestrator
         self.on_host = function.level is Level.HOST and orchestrates
         self.numbers = count()
@@ -119,6 +122,12 @@ class _Lowering:
                 call.span,
                 hint="move it out of the loop, or lower with signals='credit'",
             )
+        if self.blocks and isinstance(call.op, Declaration) and call.op.collective:
+            raise InvalidValueError(
+                f"{call.op.name} cannot stand inside a scope of several blocks: every block would do all of it",
+                call.span,
+                hint="move it out of pl.spmd",
+            )
         try:
             return rule.lower(call, call.args, builder)
         except Error as error:
@@ -127,9 +136,11 @@ class _Lowering:
             raise
 
     def _inside(self, stmt: Stmt) -> list[Stmt] | None:
-        looping = isinstance(stmt, ForStmt | WhileStmt)
+        looping, launching = isinstance(stmt, ForStmt | WhileStmt), isinstance(stmt, SpmdScopeStmt)
         self.loops += looping
+        self.blocks += launching
         changes = self._changes(stmt)
+        self.blocks -= launching
         self.loops -= looping
         return [stmt.replace(**changes)] if changes else None
 
