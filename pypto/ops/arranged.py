@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -87,7 +87,7 @@ class Arranged(Declaration):
 
 
 @contextmanager
-def _about(declaration: Declaration, count: int) -> Iterator[None]:
+def _about(declaration: Declaration, count: int) -> Generator[None]:
     """Say which parameter an operand at fault stands for: its position alone does not tell."""
     try:
         yield

@@ -1,8 +1,8 @@
 """Collectives as a host orchestrator dispatches them: one task for one rank, made by LowerHostTensorCollectives only.
 
 A dispatch carries its keywords a second time among the attributes of the call, where it also says which device it is for and what happens
-to each argument. What is accepted stands in :mod:`pypto.ops.support`. What a rank does in such a task is the ``host_kernel`` of the
-declaration.
+to each argument. What is accepted stands in :mod:`pypto.ops.support`. What a rank does in such a task stands in
+:mod:`pypto.ops.host_kernels`.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ from pypto.ops.declare import (
     RankCount,
     describe_type,
     op,
+    refuse_value,
     to_operand,
 )
 from pypto.ops.region import Array, Keywords, constant, constants, element, entries, need_count, need_positive
@@ -80,7 +81,7 @@ def cell_number(declaration: Declaration, args: Sequence[Expr], at: int) -> None
     value = constant(args[at])
     if value is not None and not -(2**31) <= value < 2**31:
         name = declaration.params_of(len(args))[at].name
-        raise OperandError(f"{declaration.name} takes {name!r} as an INT32, got {value}", at)
+        refuse_value(f"{declaration.name} takes {name!r} as an INT32, got {value}", at)
 
 
 def rank_number(declaration: Declaration, args: Sequence[Expr], at: int) -> None:
@@ -88,7 +89,7 @@ def rank_number(declaration: Declaration, args: Sequence[Expr], at: int) -> None
     integer_scalar(declaration, args, at)
     value = constant(args[at])
     if value is not None and value < 0:
-        raise OperandError(f"{declaration.name} takes a rank from 0 as 'peer', got {value}", at)
+        refuse_value(f"{declaration.name} takes a rank from 0 as 'peer', got {value}", at)
 
 
 PEER = Param("peer", Kind.SCALAR, doc="The rank it lies on, counted within the communication domain.")
@@ -375,7 +376,7 @@ def _defer_wait_type(declaration: Declaration, args: Sequence[Expr], kwargs: Key
         raise KeywordError(f"{declaration.name} takes 'cmp' as WaitCmp.Ge only", "cmp")
     expected = constant(args[2])
     if expected is not None and not 0 <= expected < 2**31:
-        raise OperandError(f"{declaration.name} takes 'expected' from 0 to 2**31 - 1, got {expected}", 2)
+        refuse_value(f"{declaration.name} takes 'expected' from 0 to 2**31 - 1, got {expected}", 2)
     return _wait_type(declaration, args, kwargs)
 
 

@@ -48,7 +48,9 @@ from pypto.ops.params import (
     RankCount,
     ResultSpec,
     default_text,
+    refuse_value,
     too_many,
+    values_from_passes,
 )
 
 __all__ = [
@@ -73,11 +75,13 @@ __all__ = [
     "kind_text",
     "op",
     "public_name",
+    "refuse_value",
     "resolve_cast_mode",
     "resolve_pad",
     "stamp_constant",
     "stamp_scalar",
     "to_operand",
+    "values_from_passes",
 ]
 
 Rule = Callable[["Declaration", Sequence[Expr], Mapping[str, AttrValue]], Type]
@@ -124,7 +128,6 @@ _OPTIONAL_FACTS: Mapping[str, Any] = {
     "window_of": None,
     "context_of": None,
     "carries_out": None,
-    "host_kernel": None,
     "implied_forms": EMPTY,
 }
 
@@ -144,7 +147,6 @@ class Declaration(DeclaredOp):
         "doc",
         "fresh",
         "hardware_only",
-        "host_kernel",
         "implied_forms",
         "indices",
         "internal_only",
@@ -225,7 +227,6 @@ class Declaration(DeclaredOp):
         self.window_of: str | None = facts.pop("window_of")
         self.context_of: str | None = facts.pop("context_of")
         self.carries_out: tuple[str, str] | None = facts.pop("carries_out")
-        self.host_kernel: Callable[..., Any] | None = facts.pop("host_kernel")
         self.ranks: Callable[[Sequence[Expr], Mapping[str, AttrValue]], RankCount] | None = facts.pop("ranks")
         self.implied_forms: Mapping[str, Mapping[str, AttrValue]] = facts.pop("implied_forms")
         self.category: str = facts.pop("category") or _category(name)
@@ -532,6 +533,11 @@ class Declaration(DeclaredOp):
             return result
         return self._deduce(args, kwargs)
 
+    def retyped(self, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> Type:
+        """The result type for operands that passes may have changed: :meth:`deduce_type`, but for constants out of range."""
+        with values_from_passes():
+            return self.deduce_type(args, kwargs)
+
     def _deduce(self, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> Type:
         given = len(args)
         if not self.min_operands <= given <= self.max_operands:
@@ -625,7 +631,6 @@ def op(
     window_of: str | None = None,
     context_of: str | None = None,
     carries_out: tuple[str, str] | None = None,
-    host_kernel: Callable[..., Any] | None = None,
     implied_forms: Mapping[str, Mapping[str, AttrValue]] = EMPTY,  # type: ignore[assignment]
     kind: Callable[..., Declaration] = Declaration,
 ) -> Declaration:
@@ -676,7 +681,6 @@ def op(
         window_of: the pointer operand of which the result is a window.
         context_of: the distributed operand of which the result is the communication context.
         carries_out: for the dispatch of a collective to one rank, the collective, and the way in which it runs.
-        host_kernel: for such a dispatch, what each rank does, as one step after another.
         implied_forms: spellings under which these keywords need not be written, and the keywords.
         kind: what makes the declaration, for operators whose operands come in several arrangements.
 
@@ -724,7 +728,6 @@ def op(
         window_of=window_of,
         context_of=context_of,
         carries_out=carries_out,
-        host_kernel=host_kernel,
         implied_forms=implied_forms,
     )
     register_op(declaration)

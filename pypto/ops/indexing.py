@@ -11,7 +11,7 @@ from pypto.ir.dtypes import DataType
 from pypto.ir.enums import WriteChannel
 from pypto.ir.expr import Expr
 from pypto.ir.types import ArrayType, ScalarType, TensorType, TileType, Type, UnknownType
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op
+from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op, refuse_value
 from pypto.ops.region import (
     Array,
     BoundsError,
@@ -185,7 +185,7 @@ def _check_element(declaration: Declaration, args: Sequence[Expr]) -> ArrayType:
         raise OperandError(f"{declaration.name} takes an integer as 'index', got {describe_type(index)}", 1)
     at, extent = constant(args[1]), constant(array.extent)
     if at is not None and extent is not None and not 0 <= at < extent:
-        raise OperandError(f"{declaration.name} takes 'index' from 0 to {extent - 1}, got {at}", 1)
+        refuse_value(f"{declaration.name} takes 'index' from 0 to {extent - 1}, got {at}", 1)
     return array
 
 

@@ -12,7 +12,18 @@ from pypto.ir.dtypes import DataType
 from pypto.ir.enums import AtomicType, MemorySpace, PadValue, TensorLayout, TileLayout, WriteChannel
 from pypto.ir.expr import Expr, index_const
 from pypto.ir.types import PtrType, TensorType, TensorView, TileType, TileView, Type, implicit_tile_view
-from pypto.ops.declare import Declaration, KeywordError, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op
+from pypto.ops.declare import (
+    Declaration,
+    KeywordError,
+    Kind,
+    Lanes,
+    OperandError,
+    Param,
+    ResultSpec,
+    describe_type,
+    op,
+    refuse_value,
+)
 from pypto.ops.region import (
     Array,
     BoundsError,
@@ -486,7 +497,7 @@ def _set_valid_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keyw
         most, value = constant(shaped.shape[at - 1]), constant(extent)
         if value is not None and (value < 0 or (most is not None and value > most)):
             limit = "its extent" if most is None else most
-            raise OperandError(f"{declaration.name} takes {declaration.params[at].name!r} from 0 to {limit}, got {value}", at)
+            refuse_value(f"{declaration.name} takes {declaration.params[at].name!r} from 0 to {limit}, got {value}", at)
     if isinstance(shaped, TileType):
         return _valid_tile(shaped, valid)
     return tensor_of(shaped, shaped.shape, valid, view=shaped.tensor_view)

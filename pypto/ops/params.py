@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
@@ -173,6 +175,30 @@ class OperandError(InvalidValueError):
 
 class OperandTypeError(OperandError, TypeError):
     """An operand of the wrong kind."""
+
+
+_from_passes: ContextVar[bool] = ContextVar("from_passes", default=False)
+
+
+@contextmanager
+def values_from_passes() -> Iterator[None]:
+    """Inside, constants out of range are no errors: passes may leave them where a program never comes (``if i < n`` in an unrolled
+    loop), and a program that does come there is stopped when it runs."""
+    before = _from_passes.set(True)
+    try:
+        yield
+    finally:
+        _from_passes.reset(before)
+
+
+def refuse_value(message: str, operand: int, hint: str | None = None) -> None:
+    """Refuse a constant out of range, but in :func:`values_from_passes`.
+
+    Raises:
+        OperandError: what ``message`` says about the operand at that position.
+    """
+    if not _from_passes.get():
+        raise OperandError(message, operand, hint)
 
 
 class KeywordError(InvalidValueError):

@@ -27,7 +27,7 @@ from pypto.ir.types import (
     Type,
     implicit_tile_view,
 )
-from pypto.ops.declare import Declaration, OperandError, dim_text
+from pypto.ops.declare import Declaration, OperandError, dim_text, refuse_value
 
 Keywords: TypeAlias = Mapping[str, AttrValue]
 Array: TypeAlias = NDArray[Any]
@@ -108,7 +108,7 @@ def need_not_negative(declaration: Declaration, at: int, dims: Sequence[Expr], w
     for dim in dims:
         value = constant(dim)
         if value is not None and value < 0:
-            raise OperandError(f"{declaration.name} takes no negative {what}, got {text_of(dims)}", at)
+            refuse_value(f"{declaration.name} takes no negative {what}, got {text_of(dims)}", at)
 
 
 def need_index_like(declaration: Declaration, at: int, dims: Sequence[Expr], what: str) -> None:
@@ -131,9 +131,7 @@ def need_valid(declaration: Declaration, at: int, valid: Sequence[Expr], shape: 
     for extent, dim in zip(valid, shape, strict=True):
         most, value = constant(dim), constant(extent)
         if most is not None and value is not None and value > most:
-            raise OperandError(
-                f"{declaration.name} got the valid shape {text_of(valid)}, which exceeds the shape {text_of(shape)}", at
-            )
+            refuse_value(f"{declaration.name} got the valid shape {text_of(valid)}, which exceeds the shape {text_of(shape)}", at)
 
 
 def need_axis(declaration: Declaration, at: int, axis: Expr, rank: int, name: str = "axis") -> int:

@@ -15,7 +15,18 @@ from pypto.ir.expr import Expr, index_const
 from pypto.ir.types import DistributedTensorType, ShapedType, TensorType, TileType, Type, UnknownType
 from pypto.ops.arranged import Arranged
 from pypto.ops.communication import PEER, rank_number
-from pypto.ops.declare import Declaration, KeywordError, Kind, Lanes, OperandError, Param, ResultSpec, describe_type, op
+from pypto.ops.declare import (
+    Declaration,
+    KeywordError,
+    Kind,
+    Lanes,
+    OperandError,
+    Param,
+    ResultSpec,
+    describe_type,
+    op,
+    refuse_value,
+)
 from pypto.ops.memory import MX_LAYOUTS, check_atomic
 from pypto.ops.region import (
     Array,
@@ -53,7 +64,7 @@ def _inside(
     ):
         most = None if dim is None else dim + (more if axis == last else 0)
         if most is not None and begin is not None and extent is not None and begin + extent > most:
-            raise OperandError(
+            refuse_value(
                 f"{declaration.name} reaches {text_of(extents)} at {text_of(offsets)}, which lies outside {describe_type(target)}",
                 at,
             )

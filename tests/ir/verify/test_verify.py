@@ -400,7 +400,7 @@ class _Doubled(DeclaredOp):
             raise InvalidValueError("needs an operand")
         return args[0].type
 
-    def arg_effect(self, index, kwargs):
+    def arg_effect(self, index, kwargs, count=None):
         return ArgEffect.Read
 
 
