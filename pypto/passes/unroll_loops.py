@@ -11,6 +11,7 @@ from pypto.diagnostics import InvalidValueError
 from pypto.ir.enums import ForKind
 from pypto.ir.expr import ConstInt, Expr, Var
 from pypto.ir.function import Function, Program
+from pypto.ir.node import walk
 from pypto.ir.stmt import AssignStmt, ForStmt, Stmt, YieldStmt, flatten_to_stmts
 from pypto.ir.types import ScalarType
 from pypto.ir.visitor import IRMutator
@@ -39,8 +40,7 @@ class UnrollLoops(FunctionPass):
         if not any(isinstance(s, ForStmt) and s.kind is ForKind.Unroll for s in statements(function.body)):
             return function
         in_ssa = not vars_to_rename(function)
-        counts = Counter([*function.params, *[var for stmt in statements(function.body) for var in definitions(stmt)]])
-        return function.replace(body=_Unroller(in_ssa, counts).visit_stmt(function.body))
+        return function.replace(body=_Unroller(in_ssa, _occurrences(function.body, function.params)).visit_stmt(function.body))
 
 
 class _Unroller(IRMutator):
@@ -59,11 +59,19 @@ class _Unroller(IRMutator):
         return _Copies(inner, self.in_ssa, self.counts).all(values)
 
 
+def _occurrences(body: Stmt, params: Sequence[Var] = ()) -> Counter[Var]:
+    """How often each variable occurs."""
+    return Counter([*params, *[node for node in walk(body) if isinstance(node, Var)]])
+
+
 def _bound_inside(body: Stmt, counts: Mapping[Var, int]) -> set[Var]:
-    """Variables that only loops and branches inside the body define: each copy has its own, as each loop and branch of a program has."""
-    inside = Counter(var for stmt in statements(body) for var in definitions(stmt))
-    seen_outside = {stmt.var for stmt in flatten_to_stmts(body) if isinstance(stmt, AssignStmt)}
-    return {var for var, count in inside.items() if counts.get(var, count) == count and var not in seen_outside}
+    """Variables of loops and branches inside the body that occur nowhere else: each copy has its own, as each loop and branch of a program
+    has. Variables that the body merely assigns stay the same."""
+    inside = _occurrences(body)
+    made = [var for stmt in statements(body) for var in definitions(stmt)]
+    assigned = {stmt.var for stmt in flatten_to_stmts(body) if isinstance(stmt, AssignStmt)}
+    structured = {var for stmt in statements(body) if not isinstance(stmt, AssignStmt) for var in definitions(stmt)}
+    return {v for v in made if counts.get(v, inside[v]) == inside[v] and (v not in assigned or v in structured)}
 
 
 def unroll_values(loop: ForStmt) -> range:
@@ -94,7 +102,7 @@ def unroll_values(loop: ForStmt) -> range:
 
 
 class _Copies:
-    """The copies of one loop body. ``counts`` says how often each variable is defined in the function as it was."""
+    """The copies of one loop body. ``counts`` says how often each variable occurs in the function as it was."""
 
     def __init__(self, loop: ForStmt, in_ssa: bool, counts: Mapping[Var, int]) -> None:
         self.loop = loop

@@ -6,8 +6,10 @@ import pytest
 from blocks import INDEX, add, call, const, function, give, index, let, loop, mul, program, ret, seq, unroll
 from scalar_reference import defined_once_and_dominated, outcome, show
 
+import pypto.language as pl
 from pypto import ir, passes
 from pypto.diagnostics import InvalidValueError
+from pypto.testing import assert_roundtrip
 
 
 def unrolled(f: ir.Function) -> ir.Function:
@@ -97,3 +99,26 @@ def test_refusals_have_a_place() -> None:
         with pytest.raises(InvalidValueError, match=words) as caught:
             unrolled(function([x, n], unroll(i, bounds, body, line=7), ret(x)))
         assert caught.value.span["line"] == 7
+
+
+def test_a_branch_result_that_is_assigned_again_is_one_variable_in_each_copy() -> None:
+    text = """# pypto.function: f
+import pypto.language as pl
+
+
+@pl.function
+def f(c: pl.Scalar[pl.BOOL], n: pl.Scalar[pl.INDEX]) -> pl.Scalar[pl.INDEX]:
+    total: pl.Scalar[pl.INDEX] = n
+    for i in pl.unroll(3):
+        if c:
+            v: pl.Scalar[pl.INDEX] = pl.yield_(i)
+        else:
+            v: pl.Scalar[pl.INDEX] = pl.yield_(n)
+        v: pl.Scalar[pl.INDEX] = v + 1
+        total: pl.Scalar[pl.INDEX] = total + v
+    return total
+"""
+    made = passes.unroll_loops()(ir.Program([pl.parse(text)], "P"))
+    assert_roundtrip(made)
+    assert made(True, 10) == 10 + 1 + 2 + 3
+    assert made(False, 10) == 10 + 3 * 11

@@ -63,6 +63,11 @@ class RunnableAuthor(FunctionAuthor):
         self.composites = False
         self.inline_helper: Function | None = None
 
+    def name(self) -> str:
+        """A name hint; with composites one that temporaries can be named after."""
+        hint = super().name()
+        return hint if hint.partition("__")[0] or not self.composites else "v"
+
     # -- scalars -----------------------------------------------------------------------------------------------------------
 
     def dtype(self) -> DataType:
