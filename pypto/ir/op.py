@@ -90,6 +90,10 @@ class DeclaredOp(Op):
         """A checked, typed call."""
         raise InternalError(f"operator {self.name!r} has no construction rule")
 
+    def retyped(self, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> Type:
+        """The result type for operands that passes may have changed."""
+        return self.deduce_type(args, kwargs)
+
     def arg_effect(self, index: int, kwargs: Mapping[str, AttrValue], count: int | None = None) -> ArgEffect | None:
         """What the operator does to an argument of a call with ``count`` of them, None when it declares nothing."""
         return None

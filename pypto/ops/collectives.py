@@ -13,7 +13,7 @@ import numpy as np
 
 from pypto.diagnostics import InvalidTypeError, InvalidValueError
 from pypto.ir.dtypes import DataType
-from pypto.ir.enums import ReduceOp
+from pypto.ir.enums import ArgEffect, ReduceOp
 from pypto.ir.expr import Expr
 from pypto.ir.types import TensorType, TileType, Type
 from pypto.ops.communication import need_signal, rows_of
@@ -57,14 +57,21 @@ def _reduction(declaration: Declaration, kwargs: Keywords) -> None:
         raise KeywordError(f"{declaration.name} takes 'op' as one of {names}; got {got}", "op")
 
 
-def _distinct(declaration: Declaration, args: Sequence[Expr], one: int, other: int) -> None:
-    if args[one] is args[other]:
-        names = [declaration.operand_params[at].name for at in (one, other)]
-        raise OperandError(
-            f"{declaration.name} needs {names[0]!r} and {names[1]!r} to be different tensors, got one for both",
-            other,
-            hint="what is pushed from must not be what is pushed into",
-        )
+def _distinct(declaration: Declaration, args: Sequence[Expr]) -> None:
+    """Refuse one tensor for two operands of which a rank writes either."""
+    names = [p.name for p in declaration.operand_params]
+    for other in range(1, len(args)):
+        for one in range(other):
+            read_only = declaration.arg_effect(one) is declaration.arg_effect(other) is ArgEffect.Read
+            if args[one] is args[other] and not read_only:
+                control = {names[one], names[other]} & {*declaration.signals}
+                raise OperandError(
+                    f"{declaration.name} needs {names[one]!r} and {names[other]!r} to be different tensors, got one for both",
+                    other,
+                    hint="a signal counts posts, it holds no data"
+                    if control
+                    else "what is pushed from must not be what is pushed into",
+                )
 
 
 def _two_dimensional(declaration: Declaration, args: Sequence[Expr], at: int) -> None:
@@ -104,6 +111,7 @@ def _allreduce_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keyw
     _reduction(declaration, kwargs)
     if len(args) > 1:
         need_signal(declaration, args, 1)
+        _distinct(declaration, args)
     elif kwargs.get("mode", "mesh") != "mesh":
         raise KeywordError(
             f"{declaration.name} without a signal runs as a mesh only, got mode={kwargs.get('mode')!r}",
@@ -120,6 +128,7 @@ def _barrier_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywor
 def _broadcast_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
     target = _data(declaration, args, 0)
     need_signal(declaration, args, 1)
+    _distinct(declaration, args)
     root = kwargs.get("root", 0)
     if not isinstance(root, int) or root < 0:
         raise KeywordError(f"{declaration.name} takes 'root' from 0, got {root!r}", "root")
@@ -130,6 +139,7 @@ def _reduce_scatter_type(declaration: Declaration, args: Sequence[Expr], kwargs:
     target = _data(declaration, args, 0)
     _two_dimensional(declaration, args, 0)
     need_signal(declaration, args, 1)
+    _distinct(declaration, args)
     _reduction(declaration, kwargs)
     return target
 
@@ -137,7 +147,7 @@ def _reduce_scatter_type(declaration: Declaration, args: Sequence[Expr], kwargs:
 def _allgather_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
     local, target = _data(declaration, args, 0), _data(declaration, args, 1)
     need_signal(declaration, args, 2)
-    _distinct(declaration, args, 0, 1)
+    _distinct(declaration, args)
     for at in (0, 1):
         _two_dimensional(declaration, args, at)
     if constant(local.shape[0]) not in (1, None):
@@ -157,7 +167,7 @@ def _allgather_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keyw
 def _all_to_all_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
     source, target = _data(declaration, args, 0), _data(declaration, args, 1)
     need_signal(declaration, args, 2)
-    _distinct(declaration, args, 0, 1)
+    _distinct(declaration, args)
     _exchange(declaration, args, source, target)
     _agree(declaration, target.shape[0], _column(declaration, args, 2), "ranks", 2)
     return target
@@ -182,8 +192,7 @@ def _all_to_all_v_type(declaration: Declaration, args: Sequence[Expr], kwargs: K
     source, target = _data(declaration, args, 0), _data(declaration, args, 1)
     need_signal(declaration, args, 2)
     need_signal(declaration, args, 4, "recv_counts")
-    for one, other in ((0, 1), (2, 4), (3, 4), (1, 2), (1, 4)):
-        _distinct(declaration, args, one, other)
+    _distinct(declaration, args)
     _exchange(declaration, args, source, target)
     counts: Any = args[3].type
     if counts.dtype is not DataType.INT32:

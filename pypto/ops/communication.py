@@ -7,6 +7,8 @@ from functools import reduce
 from math import prod
 from typing import Any, Protocol
 
+import numpy as np
+
 from pypto.ir import scalar
 from pypto.ir.attrs import AttrValue
 from pypto.ir.dtypes import DataType
@@ -329,7 +331,8 @@ def notify(target: Array, offsets: tuple[int, ...], value: int, op: int) -> Arra
     if op == NotifyOp.Set:
         target[cell] = value
     else:
-        target[cell] += target.dtype.type(value)
+        with np.errstate(over="ignore"):
+            target[cell] += target.dtype.type(value)
     return target
 
 

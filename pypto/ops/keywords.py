@@ -12,7 +12,7 @@ from pypto.ir.attrs import AttrValue, normalize_attr
 from pypto.ir.dtypes import DTYPES, DataType
 from pypto.ir.enums import DISTRIBUTED_ENUMS, CastMode, PadValue
 from pypto.ir.expr import ConstBool, ConstFloat, ConstInt
-from pypto.ops.params import Kind, Param
+from pypto.ops.params import Kind, Param, default_text
 
 if TYPE_CHECKING:
     from pypto.ops.declare import Declaration
@@ -78,7 +78,9 @@ def keyword_value(declaration: Declaration, param: Param, value: Any) -> AttrVal
             names = ", ".join(f"{enum.__name__}.{m.name}" for m in enum)
             prefix = "pld" if enum in DISTRIBUTED_ENUMS else "pl"
             hint = f"write {prefix}.{enum.__name__}.{value}" if isinstance(value, str) and value in enum.__members__ else None
-            raise InvalidTypeError(f"{declaration.name} takes {param.name!r} as one of {names}; got {value!r}", hint=hint)
+            raise InvalidTypeError(
+                f"{declaration.name} takes {param.name!r} as one of {names}; got {default_text(value)}", hint=hint
+            )
         return normalize_attr(param.name, value)
     if kind is Kind.CAST_MODE:
         return resolve_cast_mode(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -181,7 +181,7 @@ _from_passes: ContextVar[bool] = ContextVar("from_passes", default=False)
 
 
 @contextmanager
-def values_from_passes() -> Iterator[None]:
+def values_from_passes() -> Generator[None]:
     """Inside, constants out of range are no errors: passes may leave them where a program never comes (``if i < n`` in an unrolled
     loop), and a program that does come there is stopped when it runs."""
     before = _from_passes.set(True)

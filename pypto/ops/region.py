@@ -90,7 +90,9 @@ def need_count(declaration: Declaration, at: int, dims: Sequence[Expr], count: i
 def need_positive(declaration: Declaration, at: int, dims: Sequence[Expr], static: bool, least: int = 1) -> None:
     """Refuse an empty shape, a constant extent below 1 and, when ``static``, an extent that is no constant."""
     if len(dims) < least:
-        raise OperandError(f"{declaration.name} needs a shape of at least {least} dimensions, got {len(dims)}", at)
+        raise OperandError(
+            f"{declaration.name} needs a shape of at least {least} dimension{'s' * (least != 1)}, got {len(dims)}", at
+        )
     for dim in dims:
         value = constant(dim)
         if value is None and static:

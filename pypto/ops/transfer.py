@@ -208,7 +208,8 @@ def _remote_store_type(declaration: Declaration, args: Sequence[Expr], kwargs: K
 
 def _put(target: Array, region: Any, values: Array, atomic: int) -> None:
     if atomic:
-        target[region] += values
+        with np.errstate(all="ignore"):
+            target[region] += values
     else:
         target[region] = values
 

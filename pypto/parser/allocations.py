@@ -28,7 +28,8 @@ def _need_host(reader: Reader, node: ast.Call, what: str) -> None:
     if reader.level is not Level.HOST:
         raise reader.failure(ParserSyntaxError, f"{what} is for host orchestrators only", node, hint=hint)
     if any(kind in _ON_DEVICE for kind in reader.scopes):
-        raise reader.failure(ParserSyntaxError, f"{what} cannot stand inside a scope that runs on a device", node, hint=hint)
+        message = f"{what} cannot stand inside a scope that runs on a device"
+        raise reader.failure(ParserSyntaxError, message, node, hint="write it before the scope")
 
 
 @special("pld.alloc_window_buffer", "pld.tensor.alloc_window_buffer")
@@ -91,6 +92,8 @@ def _arguments(reader: Reader, node: ast.Call, what: str) -> tuple[Any, DataType
             size_node = keyword.value
         elif keyword.arg is None:
             raise reader.failure(UnsupportedFeatureError, "** arguments cannot be used in a kernel", keyword.value)
+        elif keyword.arg == "size":
+            raise reader.failure(ParserSyntaxError, f"{what} got size twice", keyword)
         elif keyword.arg not in ("name", "attrs"):
             raise reader.failure(ParserSyntaxError, f"{what} takes no {keyword.arg}=", keyword, hint="it takes a size, and dtype")
     if len(node.args) == 1:

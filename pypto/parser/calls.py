@@ -337,7 +337,7 @@ def _collect(reader: Reader, node: ast.Call, entry: Any) -> tuple[list[Any], dic
                 attrs_node = keyword.value
                 continue
             param = by_name.get(name)
-            if param is None:
+            if param is None or getattr(param, "internal", False):
                 named[name] = None
                 written.nodes.setdefault(name, keyword)
                 continue

@@ -18,6 +18,7 @@ from pypto.ir.types import (
     Type,
     UnknownType,
 )
+from pypto.ops.declare import Declaration, public_name
 from pypto.parser.errors import ParserError, ParserTypeError
 from pypto.parser.reader import Reader
 from pypto.parser.types import Annotated, tile_view_of
@@ -35,6 +36,9 @@ def conform(reader: Reader, value: Expr, wanted: Annotated, value_node: Any, nod
     if isinstance(given, ScalarType) and isinstance(type_, ScalarType):
         return _scalar(reader, value, type_.dtype, given.dtype, value_node, node)
     if isinstance(type_, UnknownType):
+        if isinstance(value, Call) and isinstance(value.op, Declaration) and not reader.source.printed:
+            name = public_name(value.op)
+            raise reader.failure(ParserTypeError, f"{name} gives no value", value_node, hint="write it on a line of its own")
         if isinstance(value, Call | Submit):
             return value.replace(type=given)
         raise _mismatch(reader, type_, given, value_node)

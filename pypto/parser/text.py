@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from pypto.diagnostics import Error, for_users
 from pypto.ir.function import Function, Program
+from pypto.ops.declare import values_from_passes
 from pypto.parser.dynamic import DynVar
 from pypto.parser.environment import NOTHING, Environment, warn_caller
 from pypto.parser.errors import (
@@ -49,8 +51,9 @@ def parse(code: str, filename: str = "<string>", source_map: SourceMap | None = 
     if not isinstance(code, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParserTypeError(f"the text of a program is a str, got {type(code).__name__}")
     try:
-        with collector_paused():
-            return _Text(SourceFile(filename, code, source_map), strict).read()
+        source = SourceFile(filename, code, source_map)
+        with collector_paused(), values_from_passes() if source.printed else nullcontext():
+            return _Text(source, strict).read()
     except Error as error:
         raise for_users(error) from error.__cause__
 

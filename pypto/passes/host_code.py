@@ -10,21 +10,14 @@ from pypto.ir.expr import Call, Expr
 from pypto.ir.function import Function
 from pypto.ir.node import walk
 from pypto.ir.span import Span
-from pypto.ir.stmt import AssignStmt, EvalStmt, ReturnStmt, Stmt
-from pypto.ir.verify.walk import held
+from pypto.ir.stmt import Stmt
 from pypto.ops.declare import Declaration
-from pypto.passes.rewrite import bodies
 
 
 class HostProgramError(InvalidValueError):
     """A host orchestrator that cannot be lowered: its windows, devices or collectives do not fit together."""
 
     code = "host-program"
-
-
-def orchestrates(function: Function) -> bool:
-    """True for functions that give work to others, by their type or role."""
-    return function.func_type is FunctionType.Orchestration or function.role is Role.Orchestrator
 
 
 def is_host_orchestrator(function: Function) -> bool:
@@ -34,7 +27,8 @@ def is_host_orchestrator(function: Function) -> bool:
 
 def is_chip_orchestrator(function: Function) -> bool:
     """True for the functions that run on a device and give work to kernels; those that are recorded as graphs are not meant."""
-    return function.level is Level.CHIP and orchestrates(function) and function.func_type is not FunctionType.Graph
+    orchestrates = function.func_type is FunctionType.Orchestration or function.role is Role.Orchestrator
+    return function.level is Level.CHIP and orchestrates and function.func_type is not FunctionType.Graph
 
 
 def collective_of(expr: Expr) -> Declaration | None:
@@ -51,29 +45,6 @@ def calls_in(expr: Expr) -> Iterator[Call]:
     return iter(found)
 
 
-def whole_values(stmt: Stmt) -> list[Expr]:
-    """The values that a statement has a position of their own for: what it assigns, evaluates or returns."""
-    if isinstance(stmt, AssignStmt):
-        return [stmt.value]
-    if isinstance(stmt, EvalStmt):
-        return [stmt.expr]
-    return [*stmt.value] if isinstance(stmt, ReturnStmt) else []
-
-
 def place_of(expr: Expr, stmt: Stmt) -> Span:
     """Where an expression stands, as well as it is known."""
     return expr.span if expr.span.is_valid() else stmt.span
-
-
-__all__ = [
-    "HostProgramError",
-    "bodies",
-    "calls_in",
-    "collective_of",
-    "held",
-    "is_chip_orchestrator",
-    "is_host_orchestrator",
-    "orchestrates",
-    "place_of",
-    "whole_values",
-]

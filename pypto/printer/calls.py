@@ -374,7 +374,7 @@ def deduced_type(call: Call) -> Type | None:
     if op is None:
         return call.op.deduce_type(call.args, call.kwargs)
     try:
-        return op.deduce_type(call.args, call.kwargs)
+        return op.retyped(call.args, call.kwargs)
     except Error:
         return None
 

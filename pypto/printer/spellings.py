@@ -48,6 +48,10 @@ SPELLINGS: Final = (
     SpellingRow(
         'pld.comm_domain("comm_d0", devices=[0, 1], windows=["data_buf"])', "a communication domain; without `devices` all ranks"
     ),
+    SpellingRow(
+        'pl.builtin.tensor.barrier(s, attrs={"device": r, "arg_directions": [pl.adir.inout]})',
+        "the part of one rank in a collective, which only passes make; people write `pld.tensor.barrier(s)`",
+    ),
     SpellingRow('pld.WindowBuffer("data_buf", load_from_host=True)', "in a type: the window of that name"),
     SpellingRow(
         'pl.MemRef("buf", pl.const(0, pl.INT64), 1024, is_pinned=True)', "a part of an allocation that its author placed"

@@ -78,6 +78,11 @@ PROGRAMS: dict[str, str] = {
         f"    data_buf: pl.Ptr = pl.tensor.alloc(pl.Mem.DDR, 1024)\n    {ONE}",
         decorator=HOST,
     ),
+    'pl.builtin.tensor.barrier(s, attrs={"device": r, "arg_directions": [pl.adir.inout]})': function(
+        'pl.builtin.tensor.barrier(s, attrs={"device": r, "arg_directions": [pl.adir.inout]})',
+        "s: pld.DistributedTensor[[4], pl.INT32], r: pl.Scalar[pl.INT64]",
+        decorator=HOST,
+    ),
     'pld.WindowBuffer("data_buf", load_from_host=True)': function(
         'with pld.comm_domain("comm_d0", windows=["data_buf"]):\n'
         "    data_buf: pl.Ptr = pl.tensor.alloc(pl.Mem.DDR, 1024)\n"

@@ -270,10 +270,10 @@ class _Checker:
             self.function_call(call, span)
             return
         op = call.op if isinstance(call.op, DeclaredOp) else find_op(call.op.name)
-        if op is None or isinstance(call.type, UnknownType):
+        if op is None:
             return
         try:
-            expected = op.deduce_type(call.args, call.kwargs)
+            expected = op.retyped(call.args, call.kwargs)
         except Error as error:
             self.findings.add(
                 "type-operands", f"{call.op.name}: {error.message}", span, TypeCheckErrorType.TYPE_KIND_MISMATCH, error.hint

@@ -14,7 +14,7 @@ from pypto.ir.function import Function
 from pypto.ir.span import Span
 from pypto.ir.types import TensorType
 from pypto.ir.verify.walk import held, nodes, statements
-from pypto.ops.declare import Declaration
+from pypto.ops.declare import Declaration, Lanes
 from pypto.passes.convert_tensor_to_tile_ops.storage import Storage, calls
 
 
@@ -79,7 +79,8 @@ def _effect(call: Call, at: int, directions: Mapping[str, list[ParamDirection]])
         return direction is not ParamDirection.Out, direction is not ParamDirection.In, None
     if isinstance(call.op, Declaration):
         effect = call.op.arg_effect(at, call.kwargs, len(call.args))
-        read = effect in (ArgEffect.Read, ArgEffect.ReadWrite) and not _only_a_view(call, at)
+        looks = call.op.lanes is not Lanes.NONE and not _only_a_view(call, at)
+        read = effect is ArgEffect.ReadWrite or (effect is ArgEffect.Read and looks)
         write = effect in (ArgEffect.Write, ArgEffect.ReadWrite)
         return read, write, call.op.write_channel if write else None
     return True, False, None

@@ -157,7 +157,7 @@ class Folder:
         """Operands and type that go together: the type is the one that the operator gives for the operands, where it can be."""
         for chosen in (args, change_all(call.args, self._plain_expr)):
             try:
-                deduced = call.op.deduce_type(chosen, kwargs)
+                deduced = call.op.retyped(chosen, kwargs)
             except Error:
                 continue
             if deduced == call.type:
