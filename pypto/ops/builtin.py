@@ -15,12 +15,13 @@ from pypto.ir.attrs import AttrValue
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import ArgDirection, ArgEffect, ReduceOp
 from pypto.ir.expr import Call, Expr
+from pypto.ir.function import Function
 from pypto.ir.op import get_op
 from pypto.ir.types import DistributedTensorType, ScalarType, Type
 from pypto.ops import collectives as _collectives  # declares what is dispatched
-from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, describe_type, op
+from pypto.ops.declare import Declaration, Kind, Lanes, OperandError, Param, RankCount, describe_type, op
 from pypto.ops.region import Keywords, constant, same, text_of
-from pypto.ops.support import MODES, Capability, SignalShape, Tier, capability
+from pypto.ops.support import MODES, MOST_RANKS, Capability, SignalShape, Tier, capability
 
 del _collectives
 
@@ -193,6 +194,30 @@ def _fits(one: Expr, other: Expr) -> bool:
     return constant(one) is None or constant(other) is None or same(one, other)
 
 
+# -- ranks -------------------------------------------------------------------------------------------------------------------
+
+
+def _rank_count(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> RankCount:
+    """As many ranks as the windows have rows for; a ring exactly as many as its signal is made for."""
+    row = _row(declaration)[2]
+    root = kwargs.get("root")
+    count = RankCount(root + 1 if isinstance(root, int) else 1, MOST_RANKS)
+    for name in row.per_rank:
+        count = count.both(RankCount(1, _extent(declaration, args, name, 0)))
+    if row.signal is SignalShape.RING:
+        ranks = _extent(declaration, args, "signal", 1)
+        return count if ranks is None else count.both(RankCount(ranks, ranks))
+    rows = _extent(declaration, args, "signal", 0)
+    return count.both(RankCount(rows or 1 if row.signal is SignalShape.EXACT_COLUMN else 1, rows))
+
+
+def _extent(declaration: Declaration, args: Sequence[Expr], name: str, axis: int) -> int | None:
+    """A constant extent of an operand; None when it is not known, or the operand is left out."""
+    operand = declaration.operand_at(args, name)
+    shape: Sequence[Expr] = () if operand is None else getattr(operand.type, "shape", ())
+    return constant(shape[axis]) if axis < len(shape) else None
+
+
 # -- declarations ----------------------------------------------------------------------------------------------------------------
 
 HOST_FORMS: dict[str, dict[str, Declaration]] = {}
@@ -234,6 +259,12 @@ def _builtin(collective: str, mode: str, params: Sequence[Param], check: Check, 
         _signal(declaration, args, kwargs, row)
         return args[windows.index(_role(source, str(source.alias), windows))].type
 
+    def kernel(types: Sequence[Type], kwargs: Keywords) -> Function:
+        # kernels are written for those who run them; reading and lowering programs should not wait for their import
+        from pypto.ops.host_kernels.table import kernel_for
+
+        return kernel_for(made.name, types, kwargs)
+
     made = op(
         f"builtin.tensor.{leaf}",
         params=params,
@@ -244,6 +275,9 @@ def _builtin(collective: str, mode: str, params: Sequence[Param], check: Check, 
         signals=["signal"],
         reads_writes=written,
         carries_out=(source.name, mode),
+        ranks=lambda args, kwargs: _rank_count(made, args, kwargs),
+        kernel=kernel,
+        blocks="core_num" if "core_num" in [p.name for p in params] else None,
         doc=doc,
     )
     HOST_FORMS.setdefault(source.name, {})[mode] = made

@@ -19,6 +19,7 @@ from pypto.ir.attrs import AttrValue
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import ArgEffect, MemorySpace, WriteChannel
 from pypto.ir.expr import EMPTY, Call, ConstInt, Expr, MakeTuple, make_op_call
+from pypto.ir.function import Function
 from pypto.ir.op import DeclaredOp, create_internal_op_call, get_op, register_op
 from pypto.ir.span import UNKNOWN, Span
 from pypto.ir.types import ScalarType, TileType, TupleType, Type
@@ -128,6 +129,8 @@ _OPTIONAL_FACTS: Mapping[str, Any] = {
     "window_of": None,
     "context_of": None,
     "carries_out": None,
+    "kernel": None,
+    "blocks": None,
     "implied_forms": EMPTY,
 }
 
@@ -138,6 +141,7 @@ class Declaration(DeclaredOp):
     __slots__ = (
         "alias",
         "allocates",
+        "blocks",
         "carries_out",
         "category",
         "collective",
@@ -150,6 +154,7 @@ class Declaration(DeclaredOp):
         "implied_forms",
         "indices",
         "internal_only",
+        "kernel",
         "keyword_params",
         "lanes",
         "max_operands",
@@ -227,6 +232,8 @@ class Declaration(DeclaredOp):
         self.window_of: str | None = facts.pop("window_of")
         self.context_of: str | None = facts.pop("context_of")
         self.carries_out: tuple[str, str] | None = facts.pop("carries_out")
+        self.kernel: Callable[[Sequence[Type], Mapping[str, AttrValue]], Function] | None = facts.pop("kernel")
+        self.blocks: str | None = facts.pop("blocks")
         self.ranks: Callable[[Sequence[Expr], Mapping[str, AttrValue]], RankCount] | None = facts.pop("ranks")
         self.implied_forms: Mapping[str, Mapping[str, AttrValue]] = facts.pop("implied_forms")
         self.category: str = facts.pop("category") or _category(name)
@@ -631,6 +638,8 @@ def op(
     window_of: str | None = None,
     context_of: str | None = None,
     carries_out: tuple[str, str] | None = None,
+    kernel: Callable[[Sequence[Type], Mapping[str, AttrValue]], Function] | None = None,
+    blocks: str | None = None,
     implied_forms: Mapping[str, Mapping[str, AttrValue]] = EMPTY,  # type: ignore[assignment]
     kind: Callable[..., Declaration] = Declaration,
 ) -> Declaration:
@@ -681,6 +690,9 @@ def op(
         window_of: the pointer operand of which the result is a window.
         context_of: the distributed operand of which the result is the communication context.
         carries_out: for the dispatch of a collective to one rank, the collective, and the way in which it runs.
+        kernel: gives the function that the rank runs, for the types of the operands and the keywords of a call.
+        blocks: the keyword that says how many blocks of a rank run the kernel at once; each gets its number and how many they are as its
+            last two arguments.
         implied_forms: spellings under which these keywords need not be written, and the keywords.
         kind: what makes the declaration, for operators whose operands come in several arrangements.
 
@@ -728,6 +740,8 @@ def op(
         window_of=window_of,
         context_of=context_of,
         carries_out=carries_out,
+        kernel=kernel,
+        blocks=blocks,
         implied_forms=implied_forms,
     )
     register_op(declaration)

@@ -8,7 +8,7 @@ that calls.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pypto.diagnostics import Error, did_you_mean
@@ -49,16 +49,25 @@ class Namespace:
 def helper(declaration: Declaration) -> Helper:
     """The function that builds calls of one operator."""
 
+    internal = [p for p in declaration.params if p.internal]
+
     def build(*args: Any, span: Span | None = None, **kwargs: Any) -> Any:
         where = Span.of_caller() if span is None else span
         try:
-            return declaration.build(declaration.bind(args, kwargs), where)
+            written = {name: kwargs.pop(name) for name in [p.name for p in internal] if name in kwargs}
+            bound = declaration.bind(args, kwargs)
+            for name, value in written.items():
+                bound[declaration.param_index[name]] = value
+            return declaration.build(bound, where)
         except Error as error:
             if error.place is None and where.is_valid():
                 error.place = where
             raise
 
     parameters = [*declaration.signature.parameters.values()]
+    for p in internal:
+        default = inspect.Parameter.empty if p.required else p.default
+        parameters.append(inspect.Parameter(p.name, inspect.Parameter.KEYWORD_ONLY, default=default))
     place = inspect.Parameter("span", inspect.Parameter.KEYWORD_ONLY, default=None)
     build.__name__ = declaration.leaf
     build.__qualname__ = declaration.name
@@ -67,7 +76,39 @@ def helper(declaration: Declaration) -> Helper:
     return build
 
 
+class Namespaces:
+    """Several namespaces of operators, by their last names."""
+
+    def __init__(self, name: str, parts: Sequence[str]) -> None:
+        self.__name__ = name
+        self.__doc__ = f"Functions that build calls of the operators {name}.*, by namespace: {', '.join(parts)}."
+        self._parts = {part: Namespace(f"{name}.{part}") for part in parts}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        part = self._parts.get(name)
+        if part is not None:
+            return part
+        homes = [f"{self.__name__}.{part}.{name}" for part in self._parts if name in names(f"{self.__name__}.{part}")]
+        if len(homes) == 1:
+            return getattr(self._parts[homes[0].split(".")[-2]], name)
+        if homes:
+            raise AttributeError(f"{name} is {' or '.join(homes)}: name the namespace")
+        known = [*self._parts, *(leaf for part in self._parts for leaf in names(f"{self.__name__}.{part}"))]
+        close = did_you_mean(name, known)
+        hint = f"; did you mean {close!r}?" if close else ""
+        raise AttributeError(f"there is no operator {self.__name__}.*.{name}{hint}")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self._parts, *(leaf for part in self._parts for leaf in names(f"{self.__name__}.{part}"))})
+
+    def __repr__(self) -> str:
+        return f"<operators {self.__name__}.*>"
+
+
 tensor = Namespace("tensor")
 tile = Namespace("tile")
 system = Namespace("system")
 array = Namespace("array")
+distributed = Namespaces("pld", ("tensor", "tile", "system"))

@@ -197,11 +197,13 @@ def total(left: Expr, right: Expr) -> Expr:
 
 def product(left: Expr, right: Expr) -> Expr:
     """``left * right``, folded when it can be."""
-    if constant(left) == 1:
-        return right
-    if constant(right) == 1:
-        return left
     mine, theirs = constant(left), constant(right)
+    if mine == 1:
+        return right
+    if theirs == 1:
+        return left
+    if mine == 0 or theirs == 0:
+        return index_const(0)
     if mine is not None and theirs is not None:
         return index_const(mine * theirs)
     return scalar.mul(left, right, UNKNOWN)

@@ -270,8 +270,8 @@ def _view_type(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords)
         extents: Sequence[Expr] | None = valid
         if source.valid_shape is not source.shape:
             expected = reshaped_valid(source.shape, source.valid_shape, shape)
-            collapse = _leading_collapse(source.valid_shape, shape)
-            if not any(e is not None and same_dims(e, valid) for e in (expected, collapse)):
+            collapses = (_leading_collapse(source.valid_shape, shape), _row_collapse(source, shape))
+            if not any(e is not None and same_dims(e, valid) for e in (expected, *collapses)):
                 raise OperandError(
                     f"{declaration.name} cannot see the valid region {text_of(source.valid_shape)} of {describe_type(source)} "
                     f"as {text_of(valid)} of {text_of(shape)}",
@@ -302,7 +302,7 @@ def _is_row_major(source: TensorType) -> bool:
     for dim, stride in zip(reversed(source.shape), reversed(source.tensor_view.stride), strict=True):
         if not same(stride, step):
             return False
-        step = product(step, dim)
+        step = product(dim, step)
     return True
 
 
@@ -311,6 +311,15 @@ def _leading_collapse(valid: Sequence[Expr], shape: Sequence[Expr]) -> list[Expr
     if not len(shape) == 2 <= len(valid):
         return None
     return [product_of(valid[:-1]), valid[-1]]
+
+
+def _row_collapse(source: TensorType, shape: Sequence[Expr]) -> list[Expr] | None:
+    """The valid extents of a single row of all elements, when the valid ones come first in memory; the extents may be symbolic."""
+    if len(shape) != 2 or constant(shape[0]) != 1:
+        return None
+    valid = source.valid_shape
+    cut = next((at for at, extent in enumerate(valid) if constant(extent) != 1), len(valid))
+    return [index_const(1), product_of(valid)] if same_dims(valid[cut + 1 :], source.shape[cut + 1 :]) else None
 
 
 def view(

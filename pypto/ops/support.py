@@ -12,8 +12,8 @@ from pypto.ir.enums import ReduceOp
 MODES = ("mesh", "ring")
 """The ways to run an allreduce; every other collective has one way, which is called mesh too."""
 
-MOST_RING_RANKS = 16
-"""The most ranks that a ring between hosts has."""
+MOST_RANKS = 16
+"""The most ranks between which a collective of a host orchestrator runs."""
 
 
 class Tier(Enum):
@@ -76,7 +76,7 @@ CAPABILITIES: Mapping[tuple[str, str, Tier], Capability] = {
     ("all_to_all", "mesh", Tier.KERNEL): Capability(SignalShape.COLUMN, per_rank=("input", "target")),
     ("all_to_all_v", "mesh", Tier.KERNEL): Capability(SignalShape.COLUMN, in_loops=False, per_rank=_BLOCKS),
     ("allreduce", "mesh", Tier.HOST): Capability(SignalShape.LANES, _FLOATS, _ALL, many_cores=True, signal_optional=True),
-    ("allreduce", "ring", Tier.HOST): Capability(SignalShape.RING, _FP32, _SUM, MOST_RING_RANKS),
+    ("allreduce", "ring", Tier.HOST): Capability(SignalShape.RING, _FP32, _SUM, MOST_RANKS),
     ("barrier", "mesh", Tier.HOST): Capability(SignalShape.RANKS),
     ("broadcast", "mesh", Tier.HOST): Capability(SignalShape.RANKS, _FP32),
     ("reduce_scatter", "mesh", Tier.HOST): Capability(SignalShape.RANKS, _FP32, _SUM, per_rank=("target",)),

@@ -7,6 +7,7 @@ the machine itself (events, pipes between cores) is hardware-only.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from pypto.ir.dtypes import DataType
@@ -15,6 +16,7 @@ from pypto.ir.expr import Expr
 from pypto.ir.types import ScalarType, Type, UnknownType
 from pypto.ops.declare import Declaration, KeywordError, Kind, Lanes, OperandError, Param, describe_type, op
 from pypto.ops.region import Keywords, constant, entries, need_count
+from pypto.ops.syntax import WaitingOp
 
 
 def _void(declaration: Declaration, args: Sequence[Expr], kwargs: Keywords) -> Type:
@@ -49,7 +51,8 @@ op(
     meaning=lambda: INVALID_TASK,
     lanes=Lanes.NONE,
     category="TaskOp",
-    doc="A task that does nothing and ends when the tasks it depends on have ended.",
+    kind=partial(WaitingOp, mark="dummy_task"),
+    doc="A task that does nothing and ends when the tasks of the list ``deps`` have ended.",
 )
 
 

@@ -32,7 +32,9 @@ def ring(size: int, ranks: int, dtype: Any = pl.FP32, op: Any = REDUCE.Sum) -> i
     return allreduce([1, size], [2 * (ranks - 1), ranks], dtype, op, "ring")
 
 
-def partial(shape: list[int], valid: list[int], signal: list[int], mode: str = "mesh", dtype: Any = pl.FP32) -> ir.Program:
+def partial(
+    shape: list[int], valid: list[int], signal: list[int], mode: str = "mesh", dtype: Any = pl.FP32, op: Any = REDUCE.Sum
+) -> ir.Program:
     """An allreduce of part of a tensor."""
 
     @pl.function(type=pl.FunctionType.InCore)
@@ -40,7 +42,7 @@ def partial(shape: list[int], valid: list[int], signal: list[int], mode: str = "
         data: pl.InOut[pld.DistributedTensor[shape, dtype, pl.TensorView(valid_shape=valid)]],
         signal: pl.InOut[pld.DistributedTensor[signal, pl.INT32]],
     ):
-        data = pld.tensor.allreduce(data, signal, mode=mode)
+        data = pld.tensor.allreduce(data, signal, op=op, mode=mode)
         return data
 
     return program(kernel)

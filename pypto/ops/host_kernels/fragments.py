@@ -13,9 +13,7 @@ from pypto.ir.enums import NotifyOp, WaitCmp
 from pypto.ir.expr import Expr, Var
 from pypto.ir.types import TensorType
 from pypto.ops.host_kernels.writer import KernelWriter, as_index, constant_of, int32, to_index
-
-MOST_RANKS = 16
-"""The most ranks that a kernel works between; between more it does nothing."""
+from pypto.ops.support import MOST_RANKS
 
 
 class Team:

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from pypto.diagnostics import InternalError, InvalidValueError
 from pypto.ir.enums import ReduceOp, TensorLayout
-from pypto.ir.expr import Call, Expr, index_const
+from pypto.ir.expr import Call, Expr
+from pypto.ir.tensor_view_semantics import build_logical_strides_from_layout
 from pypto.ir.types import DistributedTensorType
 from pypto.ops.collectives import MODES
-from pypto.ops.region import product, same
+from pypto.ops.region import same_dims
 from pypto.passes.lower_composite_ops.allreduce_mesh import lower_mesh
 from pypto.passes.lower_composite_ops.allreduce_ring import lower_ring
 from pypto.passes.lower_composite_ops.builder import LoweringBuilder
+from pypto.passes.lower_composite_ops.operands import window_type
 from pypto.passes.lower_composite_ops.rules import composite_rule
 
 REDUCTIONS = {
@@ -34,10 +36,7 @@ def lower_allreduce(call: Call, args: Sequence[Expr], b: LoweringBuilder) -> Exp
             hint="pass a pld.DistributedTensor of INT32 as second argument",
         )
     target, signal = args
-    type_ = target.type
-    if not isinstance(type_, DistributedTensorType):
-        raise InternalError("allreduce of something that is no distributed tensor", call.span)
-    _check_view(type_, call)
+    _check_view(window_type(call, target), call)
     reduction = call.kwargs.get("op")
     if not isinstance(reduction, int) or reduction not in [int(r) for r in ReduceOp]:
         raise InternalError(f"allreduce with the reduction {reduction!r}", call.span)
@@ -63,12 +62,8 @@ def _check_view(type_: DistributedTensorType, call: Call) -> None:
         raise InvalidValueError(f"allreduce only supports ND layout, got {view.layout.name}", call.span)
     if not view.stride:
         return
-    packed: list[Expr] = []
-    step: Expr = index_const(1)
-    for dim in reversed(type_.shape):
-        packed.insert(0, step)
-        step = product(step, dim)
-    if len(view.stride) != len(packed) or not all(same(a, p) for a, p in zip(view.stride, packed, strict=True)):
+    packed = build_logical_strides_from_layout(type_.shape, TensorLayout.ND)
+    if not same_dims(view.stride, packed):
         raise InvalidValueError(
             "allreduce needs a packed source, got one with gaps between its rows",
             call.span,

@@ -19,9 +19,9 @@ from pypto.passes.lower_composite_ops.chunks import (
     most_elements,
     remaining,
     remote_chunk,
-    shape_of,
 )
-from pypto.passes.lower_composite_ops.protocol import Team, constant, int32, meet, take_back
+from pypto.passes.lower_composite_ops.operands import constant, shape_of, window_type
+from pypto.passes.lower_composite_ops.protocol import Team, int32, meet, take_back
 
 Receive = Callable[[LoweringBuilder, Var], Expr]
 """What is received of a rank."""
@@ -30,8 +30,7 @@ Receive = Callable[[LoweringBuilder, Var], Expr]
 def lower_mesh(call: Call, target: Expr, signal: Expr, reduce: str, b: LoweringBuilder) -> None:
     """Write the statements of a mesh allreduce."""
     _check_signal(signal, call)
-    type_ = target.type
-    assert isinstance(type_, DistributedTensorType)
+    type_ = window_type(call, target)
     if type_.valid_shape is type_.shape:
         _whole(target, signal, reduce, b)
     else:
@@ -81,9 +80,12 @@ def _whole(target: Expr, signal: Expr, reduce: str, b: LoweringBuilder) -> None:
         inner.bind("store_ret", inner.call("tile.store", stored, [0, column], view))
 
     b.for_each("col", 0, size, chunk, each)
-    if b.signals == "credit":
+
+    def barriers(inner: LoweringBuilder) -> Expr:
         chunks = scalar.floordiv(scalar.add(size, int_const(chunk - 1), b.span), int_const(chunk), b.span)
-        take_back(b, team, b.bind("allreduce_reset_total", int32(scalar.add(int_const(1), chunks, b.span))))
+        return inner.bind("allreduce_reset_total", int32(scalar.add(int_const(1), chunks, b.span)))
+
+    take_back(b, team, barriers)
 
 
 def _rectangle(call: Call, target: Expr, type_: DistributedTensorType, signal: Expr, reduce: str, b: LoweringBuilder) -> None:

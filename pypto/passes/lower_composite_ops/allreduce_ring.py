@@ -17,15 +17,15 @@ from pypto.ir.expr import Call, Expr, Var
 from pypto.ir.types import DistributedTensorType
 from pypto.ops.region import product_of, same
 from pypto.passes.lower_composite_ops.builder import LoweringBuilder, int_const
-from pypto.passes.lower_composite_ops.chunks import chunk_of, element_type, fill, load_chunk, remaining, remote_chunk, shape_of
-from pypto.passes.lower_composite_ops.protocol import Team, constant, index, int32, meet, take_back
+from pypto.passes.lower_composite_ops.chunks import chunk_of, fill, load_chunk, remaining, remote_chunk
+from pypto.passes.lower_composite_ops.operands import constant, element_type, shape_of, window_type
+from pypto.passes.lower_composite_ops.protocol import Team, index, int32, meet, take_back
 
 
 def lower_ring(call: Call, target: Expr, signal: Expr, reduce: str, b: LoweringBuilder) -> None:
     """Write the statements of a ring allreduce."""
     ranks = _check_signal(signal, call)
-    type_ = target.type
-    assert isinstance(type_, DistributedTensorType)
+    type_ = window_type(call, target)
     physical = product_of(type_.shape)
     partial = type_.valid_shape is not type_.shape
     if partial:
@@ -72,8 +72,12 @@ def lower_ring(call: Call, target: Expr, signal: Expr, reduce: str, b: LoweringB
 
     b.for_each("rs_step", 0, last, 1, scatter)
     b.for_each("ag_step", 0, last, 1, gather)
-    if b.signals == "credit":
-        _take_back(b, team, signal, longest, chunk)
+
+    def barriers(inner: LoweringBuilder) -> Expr:
+        chunks = scalar.floordiv(scalar.add(longest, int_const(chunk - 1), b.span), int_const(chunk), b.span)
+        return inner.bind("ring_reset_total", int32(scalar.mul(int_const(2), chunks, b.span)))
+
+    take_back(b, team, barriers, shape_of(signal)[0])
 
 
 def _plus(value: Expr, number: int) -> Expr:
@@ -88,18 +92,27 @@ def _check_signal(signal: Expr, call: Call) -> Expr:
     """The number of ranks that the signal is made for."""
     type_ = signal.type
     if not isinstance(type_, DistributedTensorType):
-        raise InvalidValueError("allreduce round a ring needs a DistributedTensor as signal", call.span)
+        raise InvalidValueError("allreduce round a ring needs a DistributedTensor as signal", call.span, hint="see pld.window")
     if len(type_.shape) != 2:
         raise InvalidValueError(
-            "allreduce round a ring needs a 2D signal", call.span, hint="its shape is [2 * (ranks - 1), ranks]"
+            f"allreduce round a ring needs a 2D signal, got one of {len(type_.shape)} dimensions",
+            call.span,
+            hint="its shape is [2 * (ranks - 1), ranks]",
         )
     if type_.dtype is not DataType.INT32:
         raise InvalidValueError(f"allreduce round a ring needs an INT32 signal, got {type_.dtype.name}", call.span)
     rows, columns = (constant(d) for d in type_.shape)
-    if rows is not None and columns is not None and columns > 0 and rows != 2 * (columns - 1):
+    if columns is not None and columns < 2:
+        raise InvalidValueError(
+            f"allreduce round a ring needs at least two ranks, its signal has {columns} columns",
+            call.span,
+            hint="give the signal a column for each rank",
+        )
+    if rows is not None and columns is not None and rows != 2 * (columns - 1):
         raise InvalidValueError(
             f"allreduce round a ring: signal shape[0] must equal 2 * (shape[1] - 1) = {2 * (columns - 1)}, got {rows}",
             call.span,
+            hint="it has a row for each step of the ring, twice round",
         )
     return type_.shape[1]
 
@@ -112,7 +125,9 @@ def _check_prefix(type_: DistributedTensorType, call: Call) -> None:
             found = constant(valid) != 1
         elif not same(dim, valid):
             raise InvalidValueError(
-                "allreduce round a ring: the valid part must be a contiguous row-major prefix of the tensor", call.span
+                "allreduce round a ring: the valid part must be a contiguous row-major prefix of the tensor",
+                call.span,
+                hint="only whole rows under the first dimension that is cut can go round; a mesh also takes rectangles",
             )
 
 
@@ -231,10 +246,3 @@ def _clamped(size: Expr, value: Expr) -> Expr:
     """``min(size, value)``, in a form from which a prover sees that it is at most ``size``."""
     span = value.span
     return scalar.sub(size, scalar.max_(int_const(0), scalar.sub(size, value, span), span), span)
-
-
-def _take_back(b: LoweringBuilder, team: Team, signal: Expr, longest: Expr, chunk: int) -> None:
-    rows = shape_of(signal)
-    chunks = scalar.floordiv(scalar.add(longest, int_const(chunk - 1), b.span), int_const(chunk), b.span)
-    total = b.bind("ring_reset_total", int32(scalar.mul(int_const(2), chunks, b.span)))
-    b.for_each("reset_row", 0, rows[0], 1, lambda inner, row: take_back(inner, team, total, lambda rank: [row, rank]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any, Literal
+from typing import Any
 
 from pypto.diagnostics import InvalidValueError
 from pypto.ir.attrs import AttrValue
@@ -14,6 +14,7 @@ from pypto.ir.op import get_op
 from pypto.ir.span import Span
 from pypto.ir.stmt import AssignStmt, ForStmt, IfStmt, Stmt, YieldStmt, body_of
 from pypto.ir.types import ScalarType, Type
+from pypto.passes.lower_composite_ops.signals import Signals
 
 _FLOATS: dict[tuple[float, DataType], ConstFloat] = {}
 _INTS: dict[tuple[int, DataType], ConstInt] = {}
@@ -51,10 +52,6 @@ def base_name(hint: str, span: Span) -> str:
     return base
 
 
-Signals = Literal["single_shot", "credit"]
-"""How collectives use their signal cells: consumed by one call, or given back by every call."""
-
-
 class LoweringBuilder:
     """Collects the statements that replace one composite call.
 
@@ -65,8 +62,8 @@ class LoweringBuilder:
 
     __slots__ = ("base", "numbers", "signals", "span", "stmts")
 
-    def __init__(self, base: str, span: Span, numbers: count[int] | None = None, signals: Signals = "single_shot") -> None:
-        self.signals: Signals = signals
+    def __init__(self, base: str, span: Span, numbers: count[int] | None = None, signals: Signals = Signals.SINGLE_SHOT) -> None:
+        self.signals = signals
         self.base = base
         self.span = span
         self.numbers = count() if numbers is None else numbers

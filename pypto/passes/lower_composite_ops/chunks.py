@@ -1,36 +1,19 @@
-"""Flat views and chunks: how much of a window one tile takes."""
+"""Tiles between windows and computation: stages of transfers, and chunks of flat views."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from pypto.ir import scalar
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import MemorySpace, PadValue
 from pypto.ir.expr import Expr, Var
-from pypto.ir.types import TensorType
 from pypto.passes.lower_composite_ops.builder import LoweringBuilder, int_const
-from pypto.passes.lower_composite_ops.protocol import constant
+from pypto.passes.lower_composite_ops.operands import constant, element_type
 
 CHUNK_BYTES = 16384
 """The most that the tile of a chunk takes."""
 
 ROW_BYTES = 32
 """Rows of tiles are multiples of so many bytes."""
-
-
-def element_type(target: Expr) -> DataType:
-    """The element type of a tensor."""
-    type_ = target.type
-    assert isinstance(type_, TensorType)
-    return type_.dtype
-
-
-def shape_of(tensor: Expr) -> Sequence[Expr]:
-    """The extents of a tensor."""
-    type_ = tensor.type
-    assert isinstance(type_, TensorType)
-    return type_.shape
 
 
 def most_elements(target: Expr) -> int:
@@ -52,6 +35,12 @@ def rounded_up(value: Expr, unit: int = 16) -> Expr:
     """An extent rounded up to a multiple."""
     padded = scalar.add(value, int_const(unit - 1), value.span)
     return scalar.mul(scalar.floordiv(padded, int_const(unit), value.span), int_const(unit), value.span)
+
+
+def stage(b: LoweringBuilder, name: str, rows: Expr | int, columns: Expr, target: Expr) -> Var:
+    """The tile through which a transfer to or from ``target`` goes."""
+    room = b.call("tile.create", [rows, columns], dtype=element_type(target), target_memory=MemorySpace.Vec)
+    return b.bind(name, room)
 
 
 def load_chunk(b: LoweringBuilder, name: str, view: Expr, column: Expr | int, chunk: int, valid: Expr) -> Var:

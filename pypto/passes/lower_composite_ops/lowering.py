@@ -6,7 +6,6 @@ import gc
 from itertools import count
 
 from pypto.diagnostics import Error, InvalidValueError
-from pypto.ir.enums import FunctionType, Level
 from pypto.ir.expr import Call, Expr
 from pypto.ir.function import Function
 from pypto.ir.node import FieldKind
@@ -25,11 +24,12 @@ from pypto.ir.stmt import (
     flatten_to_stmts,
 )
 from pypto.ops.declare import Declaration
-from pypto.passes.lower_composite_ops.builder import LoweringBuilder, Signals, base_name
+from pypto.passes.lower_composite_ops.builder import LoweringBuilder, base_name
 from pypto.passes.lower_composite_ops.rules import CompositeRule, find_composite_rule
+from pypto.passes.lower_composite_ops.signals import Signals
 
 
-def lower_function(function: Function, signals: Signals = "single_shot") -> Function:
+def lower_function(function: Function, signals: Signals = Signals.SINGLE_SHOT) -> Function:
     """The function with every composite call in an assignment, an expression statement or a return replaced by its recipe.
 
     The variable of an assignment keeps its identity. A function without composite calls comes back as the same object.
@@ -49,11 +49,10 @@ def lower_function(function: Function, signals: Signals = "single_shot") -> Func
 
 class _Lowering:
     def __init__(self, function: Function, signals: Signals) -> None:
-        self.signals: Signals = signals
+        self.signals = signals
         self.loops = 0
         self.blocks = 0
-        orchestrates = function.func_type is FunctionType.Orchestration or function.is_host_orchestrator
-        self.on_host = function.level is Level.HOST and orchestrates
+        self.on_host = function.is_host_orchestrator
         self.numbers = count()
 
     def stmt(self, stmt: Stmt) -> Stmt:
@@ -116,7 +115,7 @@ class _Lowering:
         return LoweringBuilder(base, stmt.span, self.numbers, self.signals)
 
     def _lower(self, rule: CompositeRule, call: Call, builder: LoweringBuilder) -> Expr:
-        if rule.once and self.loops and self.signals == "single_shot":
+        if rule.once and self.loops and not self.signals.reusable:
             raise InvalidValueError(
                 f"{call.op.name} is not supported inside a for/while loop: its signal serves one call",
                 call.span,

@@ -1,18 +1,15 @@
-"""What the collectives share: who takes part, and barriers over signal cells by either protocol.
-
-Single-shot signals are used by one call: counts only grow, nothing is cleared. With credits every post adds, and a call ends by taking
-back what it has waited for, so that the signal can be used again.
-"""
+"""What the collectives share: who takes part, and barriers over signal cells by either protocol (see :class:`.signals.Signals`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pypto.diagnostics import InvalidValueError
 from pypto.ir import scalar
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import NotifyOp, WaitCmp
-from pypto.ir.expr import ConstInt, Expr, Var
+from pypto.ir.expr import Expr, Var
 from pypto.passes.lower_composite_ops.builder import LoweringBuilder, int_const
 
 Cell = Callable[[Expr], list[Expr]]
@@ -39,7 +36,17 @@ class Team:
 
     @staticmethod
     def of(b: LoweringBuilder, window: Expr, signal: Expr) -> Team:
-        """The ranks that share ``window``."""
+        """The ranks that share ``window``.
+
+        Raises:
+            InvalidValueError: the signal has not two dimensions.
+        """
+        shape: Sequence[Expr] = getattr(signal.type, "shape", ())
+        if len(shape) != 2:
+            raise InvalidValueError(
+                f"a signal has two dimensions inside a kernel, so that two offsets name a cell; this one has {len(shape)}",
+                hint="give it the shape [ranks, 1]",
+            )
         context = b.bind("ctx", b.call("pld.system.get_comm_ctx", window))
         nranks = b.bind("nranks", b.call("pld.system.nranks", context))
         nranks_index = b.bind("nranks_idx", index(nranks))
@@ -61,39 +68,40 @@ def column(rank: Expr) -> list[Expr]:
 
 def meet(b: LoweringBuilder, team: Team, suffix: str, op: NotifyOp, least: Expr | int, cell: Cell = column) -> None:
     """A barrier: post to every other rank, then wait until every other rank's cell is at least ``least``."""
-    posted = NotifyOp.AtomicAdd if b.signals == "credit" else op
+    posting = int(b.signals.posting(op))
     expected = int_const(least, DataType.INT32) if isinstance(least, int) else least
 
     def post(inner: LoweringBuilder, peer: Var) -> None:
         one = int_const(1, DataType.INT32)
         mine = cell(team.my_rank)
-        inner.bind(f"notify{suffix}_ret", inner.call("pld.system.notify", team.signal, peer, mine, one, op=int(posted)))
+        inner.bind(f"notify{suffix}_ret", inner.call("pld.system.notify", team.signal, peer, mine, one, op=posting))
 
     def wait(inner: LoweringBuilder, source: Var) -> None:
-        inner.bind(
-            f"wait{suffix}_ret",
-            inner.call("pld.system.wait", team.signal, cell(source), expected, cmp=int(WaitCmp.Ge)),
-        )
+        arrived = inner.call("pld.system.wait", team.signal, cell(source), expected, cmp=int(WaitCmp.Ge))
+        inner.bind(f"wait{suffix}_ret", arrived)
 
     team.for_others(b, f"peer{suffix}", post)
     team.for_others(b, f"src{suffix}", wait)
 
 
-def take_back(b: LoweringBuilder, team: Team, total: Expr | int, cell: Cell = column) -> None:
-    """With credits: subtract from this rank's cells what the call has waited for."""
-    if b.signals != "credit":
+def take_back(b: LoweringBuilder, team: Team, total: int | Callable[[LoweringBuilder], Expr], rows: Expr | None = None) -> None:
+    """Subtract from this rank's cells what the call has waited for, when the signal is to be used again.
+
+    ``total`` is the number of barriers, or writes the statements that compute it (INT32). ``rows`` is the number of rows of a signal
+    that has a column for each rank.
+    """
+    if not b.signals.reusable:
         return
-    amount = int_const(-total, DataType.INT32) if isinstance(total, int) else scalar.neg(total, b.span)
+    amount = int_const(-total, DataType.INT32) if isinstance(total, int) else scalar.neg(total(b), b.span)
 
-    def reset(inner: LoweringBuilder, source: Var) -> None:
-        inner.bind(
-            "epilogue_reset_ret",
-            inner.call("pld.system.notify", team.signal, team.my_rank, cell(source), amount, op=int(NotifyOp.AtomicAdd)),
-        )
+    def reset(inner: LoweringBuilder, cell: Cell) -> None:
+        def subtract(each: LoweringBuilder, source: Var) -> None:
+            operands = (team.signal, team.my_rank, cell(source), amount)
+            each.bind("epilogue_reset_ret", each.call("pld.system.notify", *operands, op=int(NotifyOp.AtomicAdd)))
 
-    team.for_others(b, "reset_src", reset)
+        team.for_others(inner, "reset_src", subtract)
 
-
-def constant(value: Expr) -> int | None:
-    """The value of an integer constant, None for any other expression."""
-    return value.value if isinstance(value, ConstInt) else None
+    if rows is None:
+        reset(b, column)
+    else:
+        b.for_each("reset_row", 0, rows, 1, lambda inner, row: reset(inner, lambda rank: [row, rank]))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pypto.diagnostics import InternalError, InvalidValueError
+from pypto.diagnostics import InternalError
 from pypto.ir.enums import MemorySpace, NotifyOp, ReduceOp
 from pypto.ir.expr import Call, Expr, IterArg, Var
 from pypto.passes.lower_composite_ops.builder import LoweringBuilder
-from pypto.passes.lower_composite_ops.chunks import shape_of
+from pypto.passes.lower_composite_ops.operands import operands, rows_and_columns
 from pypto.passes.lower_composite_ops.protocol import Team, meet, take_back
 from pypto.passes.lower_composite_ops.rules import composite_rule
 
@@ -16,13 +16,11 @@ from pypto.passes.lower_composite_ops.rules import composite_rule
 @composite_rule("pld.tensor.reduce_scatter", on_host=False)
 def lower_reduce_scatter(call: Call, args: Sequence[Expr], b: LoweringBuilder) -> Expr:
     """The result is the target, whose row of this rank holds the sum."""
-    target, signal = args
+    target, signal = operands(call, args, 2)
     if call.kwargs.get("op") != ReduceOp.Sum:
         raise InternalError("a reduce_scatter of another reduction than Sum", call.span)
-    shape = shape_of(target)
-    if len(shape) != 2:
-        raise InvalidValueError("reduce_scatter needs a 2-D target", call.span)
-    row = [1, shape[1]]
+    _, columns = rows_and_columns(call, target)
+    row = [1, columns]
     team = Team.of(b, target, signal)
     meet(b, team, "", NotifyOp.Set, 1)
     mine = b.call("tile.load", target, [team.my_rank, 0], row, row, target_memory=MemorySpace.Vec)
