@@ -32,6 +32,8 @@ AttrValue: TypeAlias = Union[
 _THEMSELVES = (bool, str, float, DataType, MemorySpace, TensorLayout, TileLayout, PadValue, ArgDirection)
 VAR_LIST_KEYS = frozenset(("manual_dep_edges", "compiler_manual_dep_edges", "arg_direction_overrides_vars", "dump_vars"))
 """Keys whose lists hold variables even when empty."""
+DEFINING_KEYS = frozenset(("task_id_var",))
+"""Keys of scopes whose variable the scope itself defines."""
 INT_LIST_KEYS = frozenset(("arg_direction_overrides",))
 """Keys whose lists hold integers even when empty."""
 

@@ -20,7 +20,7 @@ from typing import Any
 from unicodedata import normalize
 
 from pypto.diagnostics import InvalidTypeError, InvalidValueError
-from pypto.ir.attrs import attr_kind
+from pypto.ir.attrs import DEFINING_KEYS, attr_kind
 from pypto.ir.dtypes import DataType
 from pypto.ir.expr import (
     BinaryExpr,
@@ -181,7 +181,10 @@ def equal_attrs(c: Comparison, a: Mapping[str, Any], b: Mapping[str, Any]) -> bo
         return False
     for key, left in a.items():
         right = b.get(key, _MISSING)
-        if not equal_attr(c, left, right):
+        if key in DEFINING_KEYS and type(left) is Var and type(right) is Var:
+            if not define(c, left, right):
+                return False
+        elif not equal_attr(c, left, right):
             return False
     return True
 

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, NoReturn, cast
 
 from pypto.diagnostics import Error, InternalError
-from pypto.ir.attrs import attr_kind
+from pypto.ir.attrs import DEFINING_KEYS, attr_kind
 from pypto.ir.dtypes import DataType
 from pypto.ir.equality import (
     Comparison,
@@ -240,6 +240,9 @@ class _Report:
                 reason = f"Kwargs key '{key}' present on one side only (or duplicated)"
                 self.fail(path, reason, _plain(left), _plain(right))
             y = right[key]
+            if key in DEFINING_KEYS and type(x) is Var and type(y) is Var:
+                self.define(x, y, (path, f"['{key}']"))
+                continue
             if isinstance(x, Expr) and isinstance(y, Expr):
                 self.node(x, y, (path, f"['{key}']"))
                 continue

@@ -125,10 +125,12 @@ def children(node: Node) -> Iterator[Node]:
                 yield value
         elif kind in _MANY:
             yield from value
+        elif kind is FieldKind.FUNCTIONS:
+            yield from value.values()
 
 
 _SINGLE = frozenset((FieldKind.EXPR, FieldKind.OPTIONAL_EXPR, FieldKind.DEF, FieldKind.STMT, FieldKind.OPTIONAL_STMT))
-_MANY = frozenset((FieldKind.EXPRS, FieldKind.DEFS, FieldKind.VARS, FieldKind.STMTS, FieldKind.FUNCTIONS))
+_MANY = frozenset((FieldKind.EXPRS, FieldKind.DEFS, FieldKind.VARS, FieldKind.STMTS))
 
 
 def freeze_nodes() -> None:

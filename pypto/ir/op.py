@@ -36,6 +36,10 @@ class Op:
 
         return UnknownType()
 
+    def retyped(self, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> Type:
+        """The result type for operands that passes may have changed."""
+        return self.deduce_type(args, kwargs)
+
     def other_results(self, deduced: Type) -> Sequence[Type]:
         """Types that a call may have instead of the deduced one, once a pass has chosen them."""
         return ()
@@ -89,10 +93,6 @@ class DeclaredOp(Op):
     def make_call(self, args: list[Expr], kwargs: Mapping[str, AttrValue], span: Span) -> Call:
         """A checked, typed call."""
         raise InternalError(f"operator {self.name!r} has no construction rule")
-
-    def retyped(self, args: Sequence[Expr], kwargs: Mapping[str, AttrValue]) -> Type:
-        """The result type for operands that passes may have changed."""
-        return self.deduce_type(args, kwargs)
 
     def arg_effect(self, index: int, kwargs: Mapping[str, AttrValue], count: int | None = None) -> ArgEffect | None:
         """What the operator does to an argument of a call with ``count`` of them, None when it declares nothing."""
@@ -204,7 +204,7 @@ def create_internal_op_call(op: DeclaredOp, args: Sequence[Expr], kwargs: Any = 
         raise
 
 
-_HELPERS = ("tensor", "tile", "system", "array")
+_HELPERS = ("tensor", "tile", "system", "array", "distributed")
 
 
 def __getattr__(name: str) -> Any:

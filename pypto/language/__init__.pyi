@@ -701,8 +701,8 @@ class _system:
         """Wait until all cores have come here."""
 
     @staticmethod
-    def task_dummy() -> Any:
-        """A task that does nothing and ends when the tasks it depends on have ended."""
+    def task_dummy(*, deps: Any) -> Any:
+        """A task that does nothing and ends when the tasks of the list ``deps`` have ended."""
 
     @staticmethod
     def task_invalid() -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pypto.diagnostics import InvalidValueError
 from pypto.ir import scalar
 from pypto.ir.attrs import AttrValue
 from pypto.ir.dtypes import DataType
@@ -241,9 +242,20 @@ def rank_of(ctx: Context) -> int:
     return ctx.rank
 
 
-def ranks_of(ctx: Context) -> int:
-    """How many ranks there are."""
+def ranks_of(ctx: Context, expected: int | None = None) -> int:
+    """How many ranks there are.
+
+    Raises:
+        InvalidValueError: another number is expected.
+    """
+    if expected is not None and ctx.nranks != expected:
+        raise InvalidValueError(f"this is made for {expected} ranks, and there are {ctx.nranks}")
     return ctx.nranks
+
+
+def _expected_ranks(args: Sequence[Expr], kwargs: Keywords) -> RankCount:
+    expected = kwargs.get("expected")
+    return RankCount(expected, expected) if isinstance(expected, int) else RankCount()
 
 
 op(
@@ -266,15 +278,18 @@ op(
     short=True,
     doc="The communication context of a distributed tensor: which ranks share its window, and which of them this one is.",
 )
-for _leaf, _meaning, _text in (
-    ("rank", rank_of, "Which rank of its communication domain this one is, counted from 0."),
-    ("nranks", ranks_of, "The number of ranks in the communication domain."),
+_EXPECTED = Param("expected", Kind.INT, None, keyword_only=True, doc="The only number of ranks that is right; any other is an error.")
+
+for _leaf, _meaning, _more, _text in (
+    ("rank", rank_of, [], "Which rank of its communication domain this one is, counted from 0."),
+    ("nranks", ranks_of, [_EXPECTED], "The number of ranks in the communication domain."),
 ):
     op(
         f"pld.system.{_leaf}",
-        params=[Param("ctx", Kind.CONTEXT, doc="A communication context.")],
+        params=[Param("ctx", Kind.CONTEXT, doc="A communication context."), *_more],
         result=_scalar(DataType.INT32),
         meaning=_meaning,
+        ranks=_expected_ranks if _more else None,
         lanes=Lanes.NONE,
         short=True,
         doc=_text,

@@ -15,6 +15,7 @@ from pypto.ir.expr import Call, Cast, ConstInt, MakeTuple, Var, index_const
 from pypto.ir.op import create_op_call
 from pypto.ir.types import CommCtxType, DistributedTensorType, PtrType, ScalarType, UnknownType
 from pypto.ops.declare import ArityError, KeywordError, OperandError, OperandTypeError, RankCount, values_from_passes
+from pypto.ops.reference import notes
 from pypto.ops.region import BoundsError
 from tests.ops.operands import call, declared, distributed, run, scalar, tensor, tile
 
@@ -382,3 +383,16 @@ def test_meanings_that_ask_the_world() -> None:
     assert meaning(np.int64(64), name="data", world=world) == ("room", 64, "data")
     meaning = declared("pld.tensor.window").meaning
     assert meaning("room", (4, 4), dtype=FP32, world=world) == ("room", (4, 4), FP32)
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("pld.system.nranks", "pld.nranks"),
+        ("pld.tensor.window", "pld.window"),
+        ("pld.tile.remote_load", "pld.remote_load"),
+        ("pld.tile.remote_store", "pld.remote_store"),
+    ],
+)
+def test_the_reference_shows_short_forms_as_they_are_written(name: str, short: str) -> None:
+    assert f"Also written {short}." in notes(declared(name))

@@ -9,7 +9,7 @@
     #n, #n:i32                         integer constants, INDEX unless they say so
     T(...), i32(e), idx(e)             tuples and casts
 
-In a listing written by hand, ``SETUP x``, ``SYNC suffix op least [row]`` and ``RESET amount [row]`` stand for the fragments that all
+In a listing written by hand, ``SETUP x [expected]``, ``SYNC suffix op least [row]`` and ``RESET amount [row]`` stand for the fragments that all
 collectives share.
 """
 
@@ -160,8 +160,8 @@ def listing(program: ir.Program) -> list[str]:
 
 
 _SETUP = """\
-SET ctx := pld.system.get_comm_ctx({0})
-SET nranks := pld.system.nranks(ctx)
+SET ctx := pld.system.get_comm_ctx({window})
+SET nranks := pld.system.nranks(ctx){expected}
 SET nranks_idx := idx(nranks)
 SET my_rank := pld.system.rank(ctx)"""
 
@@ -191,7 +191,8 @@ def written(text: str) -> list[str]:
         pad = line[: len(line) - len(line.lstrip())]
         head, *words = line.split()
         if head == "SETUP":
-            fragment = _SETUP.format(*words)
+            window, *only = words
+            fragment = _SETUP.format(window=window, expected="".join(f"{{expected={n}}}" for n in only))
         elif head == "SYNC":
             suffix, op, least, *row = words
             post, wait = _cells(row, "my_rank", f"src{'' if suffix == '-' else suffix}")

@@ -41,6 +41,10 @@ def test_empty_payloads_still_synchronise_and_counts_are_clamped() -> None:
 def test_a_ring_made_for_more_ranks_than_there_are() -> None:
     with pytest.raises(runtime.RunError, match="made for a ring of 8 ranks, the run has 3"):
         runtime.run(ring(64, 8), None, None, ranks=3)
+    made = lower(ring(64, 8))
+    for ranks in (1, 3, 9):
+        with pytest.raises(runtime.RunError, match=f"made for 8 ranks, and there are {ranks}"):
+            runtime.run(made, None, None, ranks=ranks)
 
 
 @pytest.mark.parametrize("dtype", [pl.FP32, pl.FP16])

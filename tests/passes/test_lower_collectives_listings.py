@@ -292,7 +292,7 @@ def ring_listing(view: str, size: str, ranks: int, chunk: int, longest: int, fp1
     copying = f"""{received("recv_ag", "ag_left", "ag")}
                     YIELD recv_ag"""
     return f"""
-        SETUP data
+        SETUP data {ranks}
         SET my_rank_idx := idx(my_rank)
         SET target_2d := tensor.view(data, {view})
         SET nr_minus_one := nranks_idx - #1

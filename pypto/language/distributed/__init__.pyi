@@ -21,7 +21,7 @@ def alloc_window_buffer(size: Any, *, dtype: Any = ...) -> Any:
 def get_comm_ctx(dist_tensor: Any) -> Any:
     """The communication context of a distributed tensor: which ranks share its window, and which of them this one is."""
 
-def nranks(ctx: Any) -> Any:
+def nranks(ctx: Any, *, expected: Any = ...) -> Any:
     """The number of ranks in the communication domain."""
 
 def rank(ctx: Any) -> Any:
@@ -53,7 +53,7 @@ class _system:
         """Post to a signal cell of another rank. What this rank wrote before is visible there first."""
 
     @staticmethod
-    def nranks(ctx: Any) -> Any:
+    def nranks(ctx: Any, *, expected: Any = ...) -> Any:
         """The number of ranks in the communication domain."""
 
     @staticmethod

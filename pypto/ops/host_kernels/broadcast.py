@@ -7,7 +7,7 @@ from pypto.ir.dtypes import DataType
 from pypto.ir.function import Function
 from pypto.ir.types import DistributedTensorType
 from pypto.ops.host_kernels.fragments import Column, Team, barrier, credit_all, pipe
-from pypto.ops.host_kernels.tiles import TILE, element_type, extent, flat, load_own, load_peer, size_of, store
+from pypto.ops.host_kernels.tiles import TILE, element_type, extent, flat, load_peer, new_stage, size_of, store, tile_width
 from pypto.ops.host_kernels.writer import KernelWriter, int32, to_index
 
 
@@ -20,7 +20,8 @@ def broadcast(
 ) -> Function:
     """The kernel ``(target, signal)``: ``target`` becomes the root's.
 
-    When a rank returns, others may still be reading the root's last tile: who writes the root's window next must meet them first.
+    When a rank returns, others may still be reading the root's last tile: who writes the root's window next must meet them first. The root
+    itself only passes its tiles through its own engines, as a copy onto itself, so that broadcasts may follow one another.
 
     Args:
         target_type: of any shape.
@@ -39,11 +40,12 @@ def broadcast(
     with w.when(team.may_run(size)):
         row = flat(w, target, "row")
         cells = Column(signal)
+        stage = new_stage(w, element, tile_width(size))
         with w.fold("base", 0, size, TILE, "generation", int32(1)) as tiles:
             at = [0, tiles.index]
             valid = extent(size, tiles.index)
             with w.when(scalar.eq(team.me, to_index(root))), w.step("pass_through"):
-                store(w, load_own(w, "own", row, at, valid), row, at, valid)
+                w.do("pld.tile.put", row, to_index(root), row, stage, at, at, [1, valid])
             pipe(w, "pipe_before_barrier")
             tiles.hand_on(barrier(w, team, cells, tiles.value, "tile_barrier"))
             pipe(w, "pipe_after_barrier")

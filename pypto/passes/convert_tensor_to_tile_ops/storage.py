@@ -11,7 +11,7 @@ from pypto.ir.node import Node, children
 from pypto.ir.stmt import AssignStmt, ForStmt, IfStmt, Stmt, WhileStmt, YieldStmt, flatten_to_stmts
 from pypto.ir.types import DistributedTensorType, TensorType
 from pypto.ir.verify.walk import held, nodes, statements
-from pypto.ops.declare import Declaration
+from pypto.ops.declare import Declaration, Kind
 
 
 def all_nodes(root: Node) -> Iterator[Node]:
@@ -94,14 +94,16 @@ class Storage:
         return found
 
     def written_views(self, function: Function) -> frozenset[Var]:
-        """The variables below parameters that something is written through: they must go on lying in global memory.
+        """The variables below parameters that something is written through, or that an operator takes as a window of this rank or another:
+        they must go on lying in global memory.
 
         So must parts of windows in a function that waits for other ranks: what it waits for is written into them meanwhile.
         """
         found: set[Var] = set()
         if waits(function):
             found |= {v for v in self._parents if isinstance(v.type, DistributedTensorType) and v not in self._params}
-        stack: list[Expr] = [arg for call in calls(function.body) for arg in written_operands(call) if self.roots(arg)]
+        needed = (arg for call in calls(function.body) for arg in (*written_operands(call), *_window_operands(call)))
+        stack: list[Expr] = [arg for arg in needed if self.roots(arg)]
         while stack:
             current = stack.pop()
             if not isinstance(current, Var):
@@ -122,6 +124,14 @@ def written_operands(call: Call) -> list[Expr]:
         (a, op.arg_effect(at, call.kwargs, len(call.args))) for at, a in enumerate(call.args) if isinstance(a.type, TensorType)
     ]
     return [a for a, effect in found if effect in effects]
+
+
+def _window_operands(call: Call) -> list[Expr]:
+    """The operands that must be windows, because other ranks know them."""
+    op = call.op
+    if not isinstance(op, Declaration) or not any(p.kind is Kind.DISTRIBUTED for p in op.operand_params):
+        return []
+    return [a for p, a in zip(op.params_of(len(call.args)), call.args, strict=False) if p.kind is Kind.DISTRIBUTED]
 
 
 def _storage_sources(value: Expr) -> list[Expr]:

@@ -34,7 +34,7 @@ def lower_ring(call: Call, target: Expr, signal: Expr, reduce: str, b: LoweringB
     segments = _Segments(size, ranks, element_type(target) is DataType.FP16)
     longest = segments.longest()
     chunk = chunk_of(target, longest)
-    team = Team.of(b, target, signal)
+    team = Team.of(b, target, signal, constant(ranks))
     mine = b.bind("my_rank_idx", index(team.my_rank))
     extents: list[list[Expr | int]] = [[1, physical], *([[1, size]] if partial else [])]
     view = b.bind("target_2d", b.call("tensor.view", target, *extents))

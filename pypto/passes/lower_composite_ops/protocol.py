@@ -35,8 +35,8 @@ class Team:
     my_rank: Var
 
     @staticmethod
-    def of(b: LoweringBuilder, window: Expr, signal: Expr) -> Team:
-        """The ranks that share ``window``.
+    def of(b: LoweringBuilder, window: Expr, signal: Expr, expected: int | None = None) -> Team:
+        """The ranks that share ``window``; ``expected`` is the only number of them that is right, None when any is.
 
         Raises:
             InvalidValueError: the signal has not two dimensions.
@@ -48,7 +48,8 @@ class Team:
                 hint="give it the shape [ranks, 1]",
             )
         context = b.bind("ctx", b.call("pld.system.get_comm_ctx", window))
-        nranks = b.bind("nranks", b.call("pld.system.nranks", context))
+        only = {} if expected is None else {"expected": expected}
+        nranks = b.bind("nranks", b.call("pld.system.nranks", context, **only))
         nranks_index = b.bind("nranks_idx", index(nranks))
         return Team(signal, nranks_index, b.bind("my_rank", b.call("pld.system.rank", context)))
 

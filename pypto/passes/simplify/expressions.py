@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pypto.diagnostics import Error
+from pypto.diagnostics import Error, InvalidValueError
 from pypto.ir.arith import Analyzer, ConstIntBound, ModularSet, RewriteSimplifier
 from pypto.ir.arith.const_int_bound import EVERYTHING
 from pypto.ir.dtypes import DataType
@@ -155,22 +155,29 @@ class Folder:
 
     def _agreeing(self, call: Call, args: Sequence[Expr], kwargs: Mapping[str, Any], type_: Type) -> tuple[Sequence[Expr], Type]:
         """Operands and type that go together: the type is the one that the operator gives for the operands, where it can be."""
+        refused = 0
         for chosen in (args, change_all(call.args, self._plain_expr)):
             try:
                 deduced = call.op.retyped(chosen, kwargs)
             except Error:
+                refused += 1
                 continue
             if deduced == call.type:
                 return chosen, call.type
             if deduced == type_ or self.type(deduced) == type_:
                 return chosen, type_ if deduced == type_ else deduced
-        return args, type_
+        return (call.args, call.type) if refused == 2 and type_ is call.type else (args, type_)
 
     # -- types ------------------------------------------------------------------------------------------------------
 
     def type(self, type_: Type) -> Type:
-        """The type with its extents folded."""
-        return type_ if is_closed(type_) else map_type(type_, self._plain_expr)
+        """The type with its extents folded; as it is where they would fold to what no type has, in code that never runs."""
+        if is_closed(type_):
+            return type_
+        try:
+            return map_type(type_, self._plain_expr)
+        except InvalidValueError:
+            return type_
 
     def _plain_expr(self, expr: Expr) -> Expr:
         if isinstance(expr, MemRef):
