@@ -20,7 +20,7 @@ check: $(STAMP)
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 	$(BIN)/python -m pytest -q docs README.md examples
-	$(BIN)/pypto check examples/*.py
+	$(BIN)/pypto check --explore 200 examples/*.py
 
 bench: $(STAMP)
 	@$(BIN)/python -m benchmarks

@@ -21,22 +21,26 @@ from pypto.testing.meaning import Inputs, make_inputs, observe
 
 @dataclass(frozen=True)
 class Runs:
-    """How programs are run: the seed of drawn inputs, whether at all, on which numbers of ranks and under which schedules."""
+    """How programs are run: the seed of drawn inputs, whether at all, on which numbers of ranks and under which schedules.
+
+    ``strict`` reads their text by the grammar of the printed language.
+    """
 
     seed: int = 0
     execute: bool = True
     ranks: Sequence[int] = (1,)
     schedules: Sequence[str] = ("round_robin",)
+    strict: bool = False
 
 
 def check_program(label: str, program: Program, passes: Sequence[Any], inputs: Inputs, runs: Runs) -> bool:
     """Check a program and print what was held or broken; True when all holds."""
     step_name = "the program as written"
-    roundtrip = RoundtripInstrument()
+    roundtrip = RoundtripInstrument(strict=runs.strict)
     meaning: MeaningInstrument | None = None
     ran = "not run: --no-run"
     try:
-        assert_roundtrip(program)
+        assert_roundtrip(program, strict=runs.strict)
         if runs.execute:
             meaning, ran = _meaning(program, inputs, runs)
         instruments = [VerificationInstrument(), roundtrip, *([] if meaning is None else [meaning])]

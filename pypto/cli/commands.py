@@ -19,6 +19,9 @@ from pypto.cli.output import console, show_error, show_program
 from pypto.diagnostics import Error, InternalError
 from pypto.ir.function import Function, Program
 
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_NEW = click.Path(dir_okay=False, path_type=Path)
+
 EXIT_MISTAKE = 1
 EXIT_INTERNAL = 3
 
@@ -114,6 +117,13 @@ def show(
 @click.option(
     "--schedule", metavar="HOW", help="How ranks take turns: round_robin (the default), greedy, random:SEED or replay:FILE."
 )
+@click.option(
+    "--replay",
+    type=_FILE,
+    metavar="FILE",
+    help="Take the turns of this schedule, on the ranks and at the stage it was saved for.",
+)
+@click.option("--html", "page", type=_NEW, metavar="FILE", help="Write what happens between the ranks as a picture.")
 @_signals_option
 @_text_option
 def run(
@@ -125,6 +135,8 @@ def run(
     save: Path | None,
     ranks: int,
     schedule: str | None,
+    replay: Path | None,
+    page: Path | None,
     signals: str,
     as_text: bool,
 ) -> None:
@@ -132,18 +144,39 @@ def run(
 
     A kernel with windows runs on every rank: --arg gives all of them the same array, windows begin at zero.
     """
+    from pypto.cli.exploring import picture_of_run, ranks_of
+    from pypto.runtime import RunError
     from pypto.runtime import run as run_program
+    from pypto.runtime.schedules import read_remarks
+    from pypto.testing.meaning import copies
 
-    program = _program(target, as_text)
-    if pipeline is not None or after is not None:
+    program = written = _program(target, as_text)
+    told: dict[str, str] = {}
+    if replay is not None:
+        if schedule is not None:
+            raise click.UsageError("give --schedule or --replay, not both")
+        told = read_remarks(str(replay))
+        ranks = ranks_of(replay, ranks)
+        schedule = f"replay:{replay}"
+    if pipeline is not None or after is not None or told.get("stage") == "lowered":
+        pipeline = pipeline or (None if after is not None else told.get("passes"))
+        signals = told.get("signals", signals)
         program = _lower(_whole(program), pipeline, after, signals)
     given: dict[str, Any] = {}
     for name, value in map(read_argument, args):
         if name in given:
             raise click.UsageError(f"--arg gives {name!r} twice")
         given[name] = value
-    arrays = _arguments(program, entry, given)
-    result = run_program(program, *arrays, entry=entry, ranks=ranks, schedule=schedule)
+    arrays = _arguments(written, entry, given)
+    given_arrays = copies(arrays)
+    try:
+        result, report = run_program(program, *arrays, entry=entry, ranks=ranks, schedule=schedule, report=True)
+    except RunError as error:
+        if page is not None and error.schedule:
+            picture_of_run(page, program, given_arrays, entry=entry, ranks=ranks, turns=error.schedule)
+        raise
+    if page is not None:
+        picture_of_run(page, program, given_arrays, entry=entry, ranks=ranks, turns=report.schedule)
     results: list[Any] = list(result) if isinstance(result, tuple) else [] if result is None else [result]  # pyright: ignore[reportUnknownArgumentType]
     _print_results(_named(results), save)
 
@@ -153,9 +186,10 @@ def run(
 @_passes_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the drawn inputs.")
 @click.option("--no-run", is_flag=True, help="Leave out the runs before and after each pass.")
+@click.option("--strict", is_flag=True, help="Refuse dimensions in texts that are not declared.")
 @click.option(
     "--ranks",
-    default="1,2,3,4",
+    default="1,2,3,4,8",
     show_default=True,
     metavar="N,N,...",
     help="Numbers of ranks to run distributed programs on; those that a program's shapes do not allow are left out.",
@@ -169,6 +203,18 @@ def run(
     metavar="HOW",
     help="How ranks take turns; may be given several times.",
 )
+@click.option("--explore", type=click.IntRange(min=1), metavar="N", help="Look for faults of the protocol in up to N schedules.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="Explore no longer than this on each number of ranks.",
+)
+@click.option("--save-schedule", "save", type=_NEW, metavar="FILE", help="Write the schedule of a fault, for --replay.")
+@click.option("--replay", type=_FILE, metavar="FILE", help="Run under this schedule only.")
+@click.option(
+    "--html", "page", type=_NEW, metavar="FILE", help="Write the schedule of a fault as a picture; without one, the first run."
+)
 @_signals_option
 @_text_option
 def check(
@@ -176,8 +222,14 @@ def check(
     pipeline: str | None,
     seed: int,
     no_run: bool,
+    strict: bool,
     ranks: str,
     schedules: Sequence[str],
+    explore: int | None,
+    seconds: float | None,
+    save: Path | None,
+    replay: Path | None,
+    page: Path | None,
     signals: str,
     as_text: bool,
 ) -> None:
@@ -187,13 +239,18 @@ def check(
     anything is broken.
     """
     from pypto.cli.checking import Runs, check_program
+    from pypto.cli.exploring import Explored
 
-    runs = Runs(seed, not no_run, _rank_counts(ranks), schedules)
+    counts = _rank_counts(ranks)
+    runs = Runs(seed, not no_run, counts, schedules, strict)
+    noted = {"stage": "lowered", "signals": signals, **({} if pipeline is None else {"passes": pipeline})}
+    several = [n for n in counts if n > 1] or counts
+    explored = Explored(explore, several, seed, seconds, replay, save, page, noted)
     broken = 0
     for target in files:
         path, name = split_target(target)
         try:
-            loaded = load(path, as_text=as_text)
+            loaded = load(path, as_text=as_text, strict=strict)
             chosen = loaded.programs if name is None else {name: loaded.pick(name)}
             if not chosen:
                 loaded.pick(None)
@@ -206,6 +263,11 @@ def check(
         for label, program in chosen.items():
             inputs = None if loaded.inputs is None else _inputs_for(loaded.inputs, label, len(loaded.programs))
             passes = _passes(pipeline, None, signals)
+            if explored.is_asked:
+                found = _explore(f"{path}:{label}", _whole(program), passes, inputs, explored)
+                if not found or replay is not None:
+                    broken += not found
+                    continue
             broken += not check_program(f"{path}:{label}", _whole(program), passes, inputs, runs)
     if broken:
         sys.exit(EXIT_MISTAKE)
@@ -221,6 +283,51 @@ def ops(name: str | None) -> None:
         list_operators()
     else:
         show_operator(name)
+
+
+@cli.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--check", "only_check", is_flag=True, help="Write nothing; list the files that would change, and exit with 1 if any."
+)
+@click.option("--diff", "show_diff", is_flag=True, help="Write nothing; show what would change.")
+@click.option("--line-length", type=click.IntRange(min=20), default=200, show_default=True, help="Wrap lines beyond this.")
+def fmt(files: Sequence[Path], only_check: bool, show_diff: bool, line_length: int) -> None:
+    """Give the kernels of files the layout of printed programs; of a directory, all of its .py files.
+
+    Names, spellings and comments stay, so does everything around the kernels. Nothing is executed; what cannot be laid out stays as it is.
+    """
+    from pypto.cli.formatting import format_files
+
+    wrong, changed = format_files(files, line_length, write=not (only_check or show_diff), show_diff=show_diff)
+    if wrong or (only_check and changed):
+        sys.exit(EXIT_MISTAKE)
+
+
+@cli.command()
+@click.argument("left", metavar="A[:NAME]")
+@click.argument("right", metavar="B[:NAME]")
+@_passes_option
+@click.option("--after", metavar="PASS", help="Run the default passes up to and including this one on both first.")
+@click.option("--strict", is_flag=True, help="Compare comments, names, memory references and the bits of floats as well.")
+@_signals_option
+@_text_option
+def diff(left: str, right: str, pipeline: str | None, after: str | None, strict: bool, signals: str, as_text: bool) -> None:
+    """Compare two programs by structure; the exit code is 0 when they are equal, 1 when they differ.
+
+    Layout, and the names of variables, make no difference.
+    """
+    from pypto.cli.comparing import show_differences
+
+    if pipeline is not None and after is not None:
+        raise click.UsageError("give --passes or --after, not both")
+    sides = [_program(target, as_text) for target in (left, right)]
+    if pipeline is not None or after is not None:
+        sides = [_lower(_whole(side), pipeline, after, signals) for side in sides]
+    if type(sides[0]) is not type(sides[1]):
+        sides = [_whole(side) for side in sides]
+    if show_differences(sides[0], sides[1], (left, right), strict=strict):
+        sys.exit(EXIT_MISTAKE)
 
 
 @cli.command()
@@ -265,6 +372,21 @@ def _passes(pipeline: str | None, after: str | None, signals: str) -> list[Any]:
         if step.get_name() == wanted:
             return steps[: at + 1]
     raise click.UsageError(f"the pass {wanted} is not in the default pipeline; use --passes")
+
+
+def _explore(label: str, program: Program, passes: Sequence[Any], inputs: Any, explored: Any) -> bool:
+    from pypto.cli.exploring import explore_program
+
+    lowered = program
+    try:
+        for step in passes:
+            lowered = step(lowered)
+    except Error as error:
+        click.echo(f"broken  {label}: it cannot be lowered")
+        sys.stdout.flush()
+        show_error(error)
+        return False
+    return explore_program(label, program, lowered, inputs, explored)
 
 
 def _lower(program: Program, pipeline: str | None, after: str | None, signals: str) -> Program:

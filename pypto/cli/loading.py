@@ -68,8 +68,8 @@ def split_target(target: str) -> tuple[Path, str | None]:
     return Path(target), None
 
 
-def load(path: Path, *, as_text: bool = False) -> Loaded:
-    """The programs of a file.
+def load(path: Path, *, as_text: bool = False, strict: bool = False) -> Loaded:
+    """The programs of a file; ``strict`` reads a text by the grammar of the printed language.
 
     Raises:
         LoadError: the file does not exist, or importing it fails.
@@ -81,7 +81,7 @@ def load(path: Path, *, as_text: bool = False) -> Loaded:
         raise LoadError(f"{path} is a directory", hint="name the files in it")
     text = path.read_text(encoding="utf-8", errors="replace")
     if as_text or text.lstrip("\ufeff").startswith(HEADERS):
-        program = parse(text, str(path))
+        program = parse(text, str(path), strict=strict)
         return Loaded(path, {program.name: program})
     module = _import(path)
     programs: dict[str, Program | Function] = {}

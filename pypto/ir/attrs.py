@@ -30,6 +30,8 @@ AttrValue: TypeAlias = Union[
 ]
 
 _THEMSELVES = (bool, str, float, DataType, MemorySpace, TensorLayout, TileLayout, PadValue, ArgDirection)
+_PLAIN = frozenset(_THEMSELVES)
+"""Types whose very members are stored as they are."""
 VAR_LIST_KEYS = frozenset(("manual_dep_edges", "compiler_manual_dep_edges", "arg_direction_overrides_vars", "dump_vars"))
 """Keys whose lists hold variables even when empty."""
 DEFINING_KEYS = frozenset(("task_id_var",))
@@ -49,12 +51,16 @@ def normalize_attrs(attrs: Mapping[str, Any] | Iterable[tuple[str, Any]] | None)
 
     if attrs is None:
         return EMPTY
-    pairs: Iterable[tuple[str, Any]] = cast("Mapping[str, Any]", attrs).items() if isinstance(attrs, Mapping) else attrs
+    pairs: Iterable[tuple[str, Any]]
+    if type(attrs) is dict or isinstance(attrs, Mapping):
+        pairs = cast("Mapping[str, Any]", attrs).items()
+    else:
+        pairs = attrs
     stored: dict[str, AttrValue] = {}
     for key, value in pairs:
         if key in stored:
             raise InvalidValueError(f"the attribute {key!r} is given twice")
-        stored[key] = normalize_attr(key, value)
+        stored[key] = value if type(value) in _PLAIN else normalize_attr(key, value)
     return stored or EMPTY
 
 

@@ -21,6 +21,7 @@ from unicodedata import normalize
 
 from pypto.diagnostics import InvalidTypeError, InvalidValueError
 from pypto.ir.attrs import DEFINING_KEYS, attr_kind
+from pypto.ir.difference import Difference
 from pypto.ir.dtypes import DataType
 from pypto.ir.expr import (
     BinaryExpr,
@@ -37,13 +38,17 @@ from pypto.ir.stmt import ForStmt, Stmt
 from pypto.ir.type_parts import is_closed
 from pypto.ir.types import ScalarType, ShapedType, TensorView, TileView, TupleType, Type
 
-__all__ = ["StructuralDifference", "assert_structural_equal", "structural_equal"]
+__all__ = ["StructuralDifference", "assert_structural_equal", "find_difference", "structural_equal"]
 
 
 class StructuralDifference(InvalidValueError):
-    """Two things that should be structurally equal are not; the message says where and why."""
+    """Two things that should be structurally equal are not; the message says where and why, ``difference`` says it as a value."""
 
     code = "structural-equality"
+
+    def __init__(self, difference: Difference) -> None:
+        super().__init__(difference.text())
+        self.difference = difference
 
     def __str__(self) -> str:
         return self.message
@@ -125,9 +130,22 @@ def assert_structural_equal(
         StructuralDifference: (a ValueError) the two differ.
         InvalidTypeError: an argument is neither a node nor a type.
     """
-    if not structural_equal(left, right, enable_auto_mapping, strict):
-        report = late("pypto.ir.equality_report").difference(left, right, enable_auto_mapping, strict)
-        raise StructuralDifference(report)
+    difference = find_difference(left, right, enable_auto_mapping, strict)
+    if difference is not None:
+        raise StructuralDifference(difference)
+
+
+def find_difference(
+    left: Node | Type, right: Node | Type, enable_auto_mapping: bool = False, strict: bool = False
+) -> Difference | None:
+    """The first difference of two nodes or types, None when they are structurally equal.
+
+    Raises:
+        InvalidTypeError: an argument is neither a node nor a type.
+    """
+    if structural_equal(left, right, enable_auto_mapping, strict):
+        return None
+    return late("pypto.ir.equality_report").difference(left, right, enable_auto_mapping, strict)
 
 
 def same_name(left: str, right: str) -> bool:

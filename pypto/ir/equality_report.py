@@ -6,12 +6,14 @@ once that has failed.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, NoReturn, cast
 
 from pypto.diagnostics import Error, InternalError
 from pypto.ir.attrs import DEFINING_KEYS, attr_kind
+from pypto.ir.difference import Difference, MarkedLine, compare_lines, is_reordered, kind_of
 from pypto.ir.dtypes import DataType
 from pypto.ir.equality import (
     Comparison,
@@ -26,7 +28,7 @@ from pypto.ir.equality import (
 )
 from pypto.ir.expr import BinaryExpr, ConstFloat, ConstInt, Expr, MemRef, UnaryExpr, Var, WindowBuffer
 from pypto.ir.function import Function, Program
-from pypto.ir.node import Field, FieldKind, Node
+from pypto.ir.node import Field, FieldKind, Node, late
 from pypto.ir.stmt import ForStmt, SeqStmts, Stmt
 from pypto.ir.types import ArrayType, ScalarType, ShapedType, TupleType, Type
 
@@ -46,7 +48,11 @@ Path = tuple[Any, str] | None
 
 
 class _Found(Exception):
-    """The first difference; carries the report."""
+    """The first difference."""
+
+    def __init__(self, difference: Difference) -> None:
+        super().__init__(difference.reason)
+        self.difference = difference
 
 
 _MEMREF_WORDS = {
@@ -60,8 +66,8 @@ _MEMREF_WORDS = {
 """What the reasons call the fields of a memref."""
 
 
-def difference(left: Any, right: Any, auto: bool, strict: bool) -> str:
-    """The report on the first difference of two values that are not structurally equal.
+def difference(left: Any, right: Any, auto: bool, strict: bool) -> Difference:
+    """The first difference of two values that are not structurally equal.
 
     Raises:
         InternalError: no difference can be found.
@@ -75,7 +81,7 @@ def difference(left: Any, right: Any, auto: bool, strict: bool) -> str:
         else:
             report.fail(None, f"Node type mismatch ({_kind(left)} != {_kind(right)})", left, right)
     except _Found as found:
-        return str(found)
+        return found.difference
     raise InternalError("two values compare different although no field of them differs")
 
 
@@ -101,19 +107,63 @@ def _bool(value: bool) -> str:
 
 
 class _Report:
+    """``around`` are the statements, and ``inside`` the functions and programs, that are being compared, outermost first."""
+
     def __init__(self, comparison: Comparison) -> None:
         self.c = comparison
+        self.around: list[tuple[Stmt, Stmt]] = []
+        self.inside: list[tuple[Any, Any]] = []
+        self.in_types = 0
 
     # --- the text ----------------------------------------------------------------------------------------------------------------
 
     def fail(self, path: Path, reason: str, left: Any = None, right: Any = None) -> NoReturn:
-        where = _render_path(path)
-        head = "Structural equality assertion failed" + (f" at: {where}" if where else "")
-        if isinstance(left, Node | Type) or isinstance(right, Node | Type):
-            sides = f"Left-hand side:\n{_block(left)}\nRight-hand side:\n{_block(right)}"
+        is_block = isinstance(left, Node | Type) or isinstance(right, Node | Type)
+        sides = (_block(left), _block(right)) if is_block else (_line(left), _line(right))
+        is_sequence = isinstance(left, SeqStmts) and isinstance(right, SeqStmts)
+        what = "missing statement" if is_sequence else "statement" if isinstance(left or right, Stmt) else ""
+        kind = kind_of(reason, what)
+        if isinstance(left, float) and isinstance(right, float) and left != right and left == left and right == right:
+            kind = "constant"
+        if self.in_types and kind in ("constant", "constant bits", "expression", "variable", "operator"):
+            kind = "type"
+        place, excerpt, moved = self.excerpt((left, right) if is_sequence else None, kind)
+        if moved and kind in ("expression", "statement", "operator", "constant", "constant bits", "type", "variable", "name"):
+            kind = "order"
+        raise _Found(Difference(_render_path(path), reason, kind, sides, is_block, place, excerpt))
+
+    def excerpt(self, blocks: tuple[Any, Any] | None, kind: str) -> tuple[str, Sequence[MarkedLine], bool]:
+        """Where the difference is, the statements around it, and whether these are the same in another order."""
+        functions = [pair for pair in self.inside if isinstance(pair[0], Function)]
+        if not functions:
+            return "", (), False
+        left, right = functions[-1]
+        programs = next((pair for pair in self.inside if isinstance(pair[0], Program)), (None, None))
+        show = late("pypto.printer.excerpts").list_function
+        try:
+            one = show(left, programs[0])
+            partners = {} if kind == "name" else self.c.forward
+            other = show(right, programs[1], {y: one.names[x] for x, y in partners.items() if x in one.names})
+        except _UNPRINTABLE:
+            return "", (), False
+        where = f"In function {left.name!r}"
+        sequence = next((p for p in reversed(self.around) if isinstance(p[0], SeqStmts) and isinstance(p[1], SeqStmts)), None)
+        if sequence is not None and blocks is None:
+            places = one.place(sequence[0]), other.place(sequence[1])
+            if places[0] is not None and places[1] is not None:
+                if is_reordered(one.lines[slice(*places[0])], other.lines[slice(*places[1])]):
+                    return where, compare_lines(one.lines, other.lines, *places), True
+        if blocks is not None:
+            ours, theirs = one.place(blocks[0]), other.place(blocks[1])
+        elif self.around:
+            ours, theirs = (side.place(s, kind == "comment") for side, s in zip((one, other), self.around[-1], strict=True))
+            if ours is not None and theirs is not None and one.lines[ours[0]] != other.lines[theirs[0]] and kind != "comment":
+                ours, theirs = (ours[0], ours[0] + 1), (theirs[0], theirs[0] + 1)
         else:
-            sides = f"Left: {_line(left)}\nRight: {_line(right)}"
-        raise _Found(f"{head}\n\n{sides}\n\nReason: {reason}")
+            ours, theirs = one.head(left.body), other.head(right.body)
+        if ours is None or theirs is None or one.lines[slice(*ours)] == other.lines[slice(*theirs)]:
+            return "", (), False
+        return where, compare_lines(one.lines, other.lines, ours, theirs), False
 
     # --- nodes -------------------------------------------------------------------------------------------------------------------
 
@@ -140,6 +190,16 @@ class _Report:
                 self.fields(x, y, at)
 
     def fields(self, a: Any, b: Any, path: Path) -> None:
+        held: list[tuple[Any, Any]] | None = self.around if isinstance(a, Stmt) else None
+        if isinstance(a, Function | Program):
+            held = self.inside
+        if held is not None:
+            held.append((a, b))
+        self.compare_fields(a, b, path)
+        if held is not None:
+            held.pop()
+
+    def compare_fields(self, a: Any, b: Any, path: Path) -> None:
         if self.c.strict:
             self.strict_fields(a, b, path)
         fields: tuple[Field, ...] = a.FIELDS
@@ -224,7 +284,8 @@ class _Report:
             return
         if isinstance(left, float) and isinstance(right, float):
             if not equal_floats(left, right, self.c.strict):
-                self.fail(path, f"double value mismatch ({left!r} != {right!r})", left, right)
+                bits = f", bits {_bits(left)} != {_bits(right)}" if repr(left) == repr(right) else ""
+                self.fail(path, f"double value mismatch ({left!r} != {right!r}{bits})", left, right)
             return
         if cast("object", left).__class__ is cast("object", right).__class__ and left == right:
             return
@@ -316,7 +377,9 @@ class _Report:
         owner = isinstance(left, Var) and isinstance(right, Var)
         prefix = f"Variable type mismatch ({_kind(a)} != {_kind(b)}): " if owner else ""
         shown = (a, b) if left is None or right is None else (left, right)
+        self.in_types += 1
         reason = self.type_reason(a, b, path)
+        self.in_types -= 1
         if reason is not None:
             self.fail(path, prefix + reason, *shown)
 
@@ -390,6 +453,10 @@ class _Report:
         return None
 
 
+def _bits(value: float) -> str:
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016x}"
+
+
 def _value_reason(left: Any, right: Any, owner: Any, name: str) -> str:
     if isinstance(left, bool) and isinstance(right, bool):
         return f"Bool value mismatch ({_bool(left)} != {_bool(right)})"
@@ -434,11 +501,15 @@ def _line(value: Any) -> str:
     return value if isinstance(value, str) else _shown_value(value)
 
 
+_UNPRINTABLE = (Error, InternalError, LookupError, TypeError, ValueError, AttributeError)
+"""What printing broken nodes may raise: a report must still come out."""
+
+
 def _block(value: Any) -> str:
     lines = (_printed(value) if isinstance(value, Node | Type) else _line(value)).splitlines() or [""]
     if len(lines) > _SHOWN_LINES:
         lines = [*lines[:_SHOWN_LINES], f"... ({len(lines) - _SHOWN_LINES} more lines)"]
-    return "\n".join(f"  {_cut(line)}" for line in lines)
+    return "\n".join(_cut(line) for line in lines)
 
 
 def _cut(line: str) -> str:
@@ -453,6 +524,6 @@ def _printed(value: Any) -> str:
         return repr(value.value)
     try:
         text = value.as_python(format=False)
-    except (Error, InternalError, LookupError, TypeError, ValueError, AttributeError):
+    except _UNPRINTABLE:
         return f"<{_kind(value)} that cannot be printed>"
     return text.rstrip("\n")

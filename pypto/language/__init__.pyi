@@ -120,6 +120,12 @@ def func_attr(*args: Any, **kwargs: Any) -> Any:
 def at(*args: Any, **kwargs: Any) -> Any:
     """Scope: run the body at a level of the machine."""
 
+def hierarchy(*args: Any, **kwargs: Any) -> Any:
+    """Scope: run the body at a level of the machine; no kernel at any level."""
+
+def seq(*args: Any, **kwargs: Any) -> Any:
+    """A sequence of statements that is one statement."""
+
 def cluster(*args: Any, **kwargs: Any) -> Any:
     """Scope: run the body on a cluster."""
 

@@ -39,6 +39,8 @@ CONSTRUCTS: dict[str, str] = {
     "static_assert": "Check a condition while the function is read.",
     "func_attr": "Attributes of the function, at the start of its body.",
     "at": "Scope: run the body at a level of the machine.",
+    "hierarchy": "Scope: run the body at a level of the machine; no kernel at any level.",
+    "seq": "A sequence of statements that is one statement.",
     "cluster": "Scope: run the body on a cluster.",
     "spmd": "Scope or loop: run the body on several cores.",
     "scope": "Scope: the runtime orders the tasks of the body.",

@@ -259,6 +259,9 @@ def _builtin(collective: str, mode: str, params: Sequence[Param], check: Check, 
         _signal(declaration, args, kwargs, row)
         return args[windows.index(_role(source, str(source.alias), windows))].type
 
+    def ranks(args: Sequence[Expr], kwargs: Keywords) -> RankCount:
+        return _rank_count(made, args, kwargs)
+
     def kernel(types: Sequence[Type], kwargs: Keywords) -> Function:
         # kernels are written for those who run them; reading and lowering programs should not wait for their import
         from pypto.ops.host_kernels.table import kernel_for
@@ -275,7 +278,7 @@ def _builtin(collective: str, mode: str, params: Sequence[Param], check: Check, 
         signals=["signal"],
         reads_writes=written,
         carries_out=(source.name, mode),
-        ranks=lambda args, kwargs: _rank_count(made, args, kwargs),
+        ranks=ranks,
         kernel=kernel,
         blocks="core_num" if "core_num" in [p.name for p in params] else None,
         doc=doc,

@@ -278,7 +278,9 @@ op(
     short=True,
     doc="The communication context of a distributed tensor: which ranks share its window, and which of them this one is.",
 )
-_EXPECTED = Param("expected", Kind.INT, None, keyword_only=True, doc="The only number of ranks that is right; any other is an error.")
+_EXPECTED = Param(
+    "expected", Kind.INT, None, keyword_only=True, doc="The only number of ranks that is right; any other is an error."
+)
 
 for _leaf, _meaning, _more, _text in (
     ("rank", rank_of, [], "Which rank of its communication domain this one is, counted from 0."),

@@ -408,7 +408,7 @@ class Declaration(DeclaredOp):
             OperandError, InvalidTypeError, InvalidValueError: what the parameter or the type rule refuses.
         """
         args, kwargs = self.collect(bound, span)
-        if self.scalar_variant is not None and self._has_scalar_form(args):
+        if self.scalar_variant is not None and self.has_scalar_form(args):
             other = get_op(self.scalar_variant)
             kept = {k: v for k, v in kwargs.items() if not isinstance(other, Declaration) or k in other.keyword_params}
             dropped = [k for k in kwargs if k not in kept]
@@ -421,7 +421,8 @@ class Declaration(DeclaredOp):
                 args[at] = stamp_constant(args[at], wanted)
         return create_internal_op_call(self, args, kwargs, span)
 
-    def _has_scalar_form(self, args: Sequence[Expr]) -> bool:
+    def has_scalar_form(self, args: Sequence[Expr]) -> bool:
+        """True when a scalar stands where a tile or tensor may, so that the scalar form of the operator is meant."""
         return any(
             p.kind is Kind.SHAPED_OR_SCALAR and type(a.type) is ScalarType
             for p, a in zip(self.operand_params, args, strict=False)

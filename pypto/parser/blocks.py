@@ -39,6 +39,16 @@ def read_block(reader: Reader, nodes: Sequence[Any], kind: str, first_line: int,
     return block, body
 
 
+def _comment(stmt: Stmt, comments: Sequence[str]) -> None:
+    """Put comments above a statement; a sequence has none of its own, but its first statement does."""
+    while isinstance(stmt, SeqStmts):
+        if not stmt.stmts:
+            attach_trailing_comments(stmt, [*comments, *stmt.trailing_comments])
+            return
+        stmt = stmt.stmts[0]
+    attach_leading_comments(stmt, [*comments, *stmt.leading_comments])
+
+
 def as_body(stmts: list[Stmt], trailing: Sequence[str]) -> Stmt:
     """Statements as a body in normal form."""
     body = stmts[0] if len(stmts) == 1 else SeqStmts(stmts)
@@ -80,7 +90,8 @@ def read_statements(reader: Reader, nodes: Sequence[Any], first_line: int, until
             taken, pending = pending, []
             handler(reader, node)
             if len(out) > before:
-                attach_leading_comments(out[before], taken)
+                # what is put in front of a scope (its task, an array of tasks) is not what a comment is about
+                _comment(out[-1 if kind is ast.With else before], taken)
             else:
                 pending = taken
         else:

@@ -12,9 +12,10 @@ from pypto.ir.enums import FunctionType
 from pypto.ir.expr import EMPTY, Call, ConstBool, ConstFloat, ConstInt, Expr, MakeTuple, Var, make_op_call
 from pypto.ir.function import Function
 from pypto.ir.types import ScalarType
-from pypto.ops.declare import OPERANDS, Declaration, Kind, OperandError
+from pypto.ops.declare import OPERANDS, Declaration, Kind, OperandError, public_name
 from pypto.ops.implied import ImpliedForm
 from pypto.ops.scalars import ScalarForm
+from pypto.ops.syntax import DEPENDENCIES, WaitingOp
 from pypto.ops.unified import Unified
 from pypto.ops.vocabulary import lookup, names
 from pypto.parser.builtins import is_machine_only, misspelled, need_attrs, with_dispatch
@@ -49,6 +50,7 @@ STATEMENT_ONLY: dict[str, str] = {
     "cluster": "pl.cluster opens a with block",
     "scope": "pl.scope opens a with block",
     "manual_scope": "pl.manual_scope opens a with block",
+    "seq": "pl.seq opens a with block",
     "spmd": "pl.spmd opens a with block or is the iterator of a for loop",
     "split_aiv": "pl.split_aiv is the iterator of a for loop",
     "pld.comm_domain": "pld.comm_domain opens a with block",
@@ -383,6 +385,9 @@ def _call_declared(reader: Reader, node: ast.Call, plan: Plan) -> Expr:
                     written.nodes[param.name] = arg
                     written.values[param.name] = value
                 raise _operator_failure(reader, node, entry, written, error) from error
+    tasks_node = None
+    if isinstance(entry, WaitingOp):
+        node, tasks_node = _without_tasks(reader, node, entry)
     positional, named, written, attrs_node = _collect(reader, node, entry)
     if is_machine_only(entry):
         need_attrs(reader, node, entry.name, attrs_node)
@@ -393,11 +398,42 @@ def _call_declared(reader: Reader, node: ast.Call, plan: Plan) -> Expr:
         raise _operator_failure(reader, node, entry, written, error) from error
     if is_machine_only(entry):
         return with_dispatch(reader, call, attrs_node)
+    if isinstance(entry, WaitingOp):
+        return _waiting(reader, entry, call, tasks_node, attrs_node)
     if attrs_node is not None:
         return with_attrs(reader, call, attrs_node)
     if entry.static_value is not None and reader.function_type is FunctionType.Orchestration and not reader.source.printed:
         return _known_value(reader, entry, call)
     return call
+
+
+def _without_tasks(reader: Reader, node: ast.Call, entry: WaitingOp) -> tuple[ast.Call, Any]:
+    """A call of an operator that waits for tasks without its ``deps=``, and the value of that.
+
+    Raises:
+        ParserTypeError: it has none.
+    """
+    tasks = next((k.value for k in reader.keywords(node) if k.arg == "deps"), None)
+    if tasks is None:
+        if not reader.source.printed:
+            raise reader.failure(
+                ParserTypeError, f"{public_name(entry)} needs deps=", node, hint="deps=[t0, t1]; deps=[] for none"
+            )
+        return node, None
+    others = [k for k in node.keywords if k.arg != "deps"]
+    return ast.copy_location(ast.Call(node.func, node.args, others), node), tasks
+
+
+def _waiting(reader: Reader, entry: WaitingOp, call: Call, tasks_node: Any, attrs_node: Any) -> Call:
+    from pypto.parser.attrs import read_attrs
+    from pypto.parser.dependencies import read_dependency_names
+
+    attrs: dict[str, Any] = {}
+    if tasks_node is not None:
+        attrs = {DEPENDENCIES: read_dependency_names(reader, tasks_node), entry.mark: True}
+    if attrs_node is not None:
+        attrs.update(read_attrs(reader, attrs_node))
+    return call.replace(attrs=attrs) if attrs else call
 
 
 def _known_value(reader: Reader, entry: Declaration, call: Call) -> Expr:

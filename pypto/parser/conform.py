@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from pypto.diagnostics import Error
+from pypto.ir.agreement import disagreement
 from pypto.ir.dtypes import DataType
 from pypto.ir.expr import Call, Cast, ConstFloat, ConstInt, Expr, IterArg, Submit
 from pypto.ir.types import (
@@ -95,22 +96,6 @@ def check_agreement(reader: Reader, type_: ShapedType, given: ShapedType, node: 
     why = disagreement(type_, given)
     if why is not None:
         raise _mismatch(reader, type_, given, node, why)
-
-
-def disagreement(type_: Type, given: Type) -> str | None:
-    """Why two types cannot be those of one value: kind, element type, rank or a static extent; None when they can."""
-    if not isinstance(type_, ShapedType) or not isinstance(given, ShapedType):
-        return None if type_ is given or type_ == given else ""
-    if type(type_) is not type(given):
-        return ""
-    if type_.dtype is not given.dtype:
-        return ": the element types differ"
-    if len(type_.shape) != len(given.shape):
-        return ": the ranks differ"
-    for axis, (left, right) in enumerate(zip(type_.shape, given.shape, strict=True)):
-        if type(left) is ConstInt and type(right) is ConstInt and left.value != right.value:
-            return f": dimension {axis} is {left.value}, not {right.value}"
-    return None
 
 
 def merge(reader: Reader, type_: ShapedType, wanted: Annotated, node: Any) -> Type:

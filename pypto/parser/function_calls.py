@@ -17,6 +17,7 @@ from pypto.ir.stmt import ReturnStmt, Stmt
 from pypto.ir.types import ScalarType, ShapedType, TupleType, Type, UnknownType
 from pypto.ir.utilities import deduce_call_return_type
 from pypto.parser.attrs import read_attrs
+from pypto.parser.dependencies import with_dumped
 from pypto.parser.errors import ParserTypeError, UnsupportedFeatureError
 from pypto.parser.folding import path_of
 from pypto.parser.reader import Reader
@@ -62,6 +63,7 @@ def call_function(
             node,
             hint=f"its parameters are {', '.join(p.name_hint for p in function.params)}",
         )
+    with_dumped(reader, attrs, args)
     type_: Type = UnknownType()
     if function is not None:
         _check_kinds(reader, node, name, function, args)
@@ -93,7 +95,7 @@ def _call_attrs(reader: Reader, node: Any, args: Sequence[Expr]) -> dict[str, At
     if "manual_dep_edges" in attrs:
         raise reader.failure(ParserTypeError, "manual_dep_edges does not belong on a call of a function", node)
     dumped: Any = attrs.get("dump_vars")
-    if isinstance(dumped, list):
+    if isinstance(dumped, list) and not reader.source.printed:
         for var in dumped:  # pyright: ignore[reportUnknownVariableType]
             if not isinstance(var, Var) or not any(arg is var for arg in args):
                 raise reader.failure(ParserTypeError, "dump_vars lists arguments of this call", node)

@@ -60,6 +60,10 @@ def collector_paused() -> Generator[None, None, None]:
         yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():
+                # straight to the oldest generation: looking through what has just been read would find nothing to free
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
@@ -309,7 +313,7 @@ def _read_body(reader: Reader, head: _Head, node: ast.FunctionDef, options: Opti
         trailing = take(reader.comments, first, until) if reader.comments else []
         if trailing:
             attach_trailing_comments(body, trailing)
-    elif options.external_source is not None:
+    elif options.external_source is not None and not source.printed:
         body = _external_body(reader, statements, node)
     elif verbatim and not _is_pass(statements):
         body = _verbatim(reader, statements)

@@ -9,6 +9,7 @@ from typing import Any
 
 from pypto.ir.expr import ConstBool, Expr, Var
 from pypto.parser.calls import STATEMENT_ONLY
+from pypto.parser.dependencies import mark_dumped
 from pypto.parser.environment import NOTHING
 from pypto.parser.errors import ParserError, ParserSyntaxError, UnsupportedFeatureError
 from pypto.parser.folding import static
@@ -73,18 +74,11 @@ def _misplaced(message: str) -> Directive:
     return refuse
 
 
-def _unsupported(what: str) -> Directive:
-    def refuse(reader: Reader, node: ast.Call) -> None:
-        raise reader.failure(UnsupportedFeatureError, f"{what} cannot be read here", node.func)
-
-    return refuse
-
-
 DIRECTIVES: Mapping[str, Directive] = {
     "static_print": _static_print,
     "static_assert": _static_assert,
     "func_attr": _misplaced("pl.func_attr stands at the start of the body, before every other statement"),
     "cond": _misplaced(STATEMENT_ONLY["cond"]),
-    "dump_tag": _unsupported("pl.dump_tag"),
+    "dump_tag": mark_dumped,
 }
 """Statements that produce no IR, by their name after the prefix."""

@@ -69,6 +69,7 @@ class Reader:
     was first assigned. ``assigned`` is the value that the statement at hand assigns, with the name. ``comments`` holds the comments that
     no statement has taken yet, ``until`` the line on which the code after the statement at hand begins. ``windows`` are those that
     annotations may name, ``window_types`` what annotations with such a name mean meanwhile, ``windows_found`` how often one was named.
+    ``dumped`` are the tensors that ``pl.dump_tag`` has marked, ``makers`` the tasks whose results variables hold.
     """
 
     __slots__ = (
@@ -78,12 +79,14 @@ class Reader:
         "current",
         "dimension_mode",
         "domains",
+        "dumped",
         "env",
         "function_type",
         "home",
         "inline_depth",
         "level",
         "loops",
+        "makers",
         "names",
         "names_used",
         "out",
@@ -135,6 +138,8 @@ class Reader:
         self.windows: dict[str, WindowBuffer] = {}
         self.window_types: dict[str, Any] = {}
         self.windows_found = 0
+        self.dumped: dict[Var, None] = {}
+        self.makers: dict[Expr, Var] = {}
 
     # -- errors ------------------------------------------------------------------------------------------------------
 

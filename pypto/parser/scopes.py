@@ -28,10 +28,12 @@ from pypto.ir.stmt import (
     flatten_to_stmts,
 )
 from pypto.ir.types import ScalarType
+from pypto.ops.syntax import BLOCK_INDEX, DEPENDENCIES, DUMPED, LANE_INDEX, NO_TASK, TASK
 from pypto.parser.attrs import read_attrs
-from pypto.parser.blocks import read_block
+from pypto.parser.blocks import as_body, read_block, read_statements
 from pypto.parser.calls import call_operator_named
 from pypto.parser.comments import header_end
+from pypto.parser.dependencies import read_dependency_names, read_predicate, taken_by, with_dumped
 from pypto.parser.environment import NOTHING
 from pypto.parser.errors import ParserSyntaxError, ParserTypeError, UnsupportedFeatureError
 from pypto.parser.folding import path_of, static
@@ -40,22 +42,33 @@ from pypto.parser.scope import Block, changed, restore
 from pypto.parser.windows import Domain, written_flags
 
 _LISTS: Mapping[str, str] = {
-    "deps": "manual_dep_edges",
+    "deps": DEPENDENCIES,
     "no_dep_args": "arg_direction_overrides_vars",
-    "dumps": "dump_vars",
+    "dumps": DUMPED,
 }
 _FLAGS = ("allow_early_resolve", "windowize")
 _ORDER = (
-    "manual_dep_edges",
+    DEPENDENCIES,
     "arg_direction_overrides_vars",
-    "dump_vars",
-    "task_id_var",
+    DUMPED,
+    TASK,
     "allow_early_resolve",
     "slot_num",
     "windowize",
     "predicate",
 )
-_PLACE = ("name_hint", "deps", "no_dep_args", "dumps", "allow_early_resolve", "windowize", "predicate", "optimizations", "attrs")
+_PLACE = (
+    "placeholder",
+    "name_hint",
+    "deps",
+    "no_dep_args",
+    "dumps",
+    "allow_early_resolve",
+    "windowize",
+    "predicate",
+    "optimizations",
+    "attrs",
+)
 _KNOWN: Mapping[str, Sequence[str]] = {
     "at": ("level", "role", *_PLACE),
     "hierarchy": ("level", "role", *_PLACE),
@@ -65,6 +78,7 @@ _KNOWN: Mapping[str, Sequence[str]] = {
     "manual_scope": (),
     "split_aiv": ("mode", "name_hint", "attrs"),
     "pld.comm_domain": ("devices", "windows", "attrs"),
+    "seq": (),
 }
 _POSITIONAL: Mapping[str, Sequence[str]] = {"at": ("level", "role"), "hierarchy": ("level", "role"), "spmd": ("core_num",)}
 
@@ -132,20 +146,18 @@ class _Head:
         """A list of variables."""
         node = self.nodes[key]
         reader = self.reader
+        if key == "deps":
+            return read_dependency_names(reader, node)
         if type(node) is not ast.List:
             raise reader.failure(ParserTypeError, f"{key}= is a list", node, hint=f"{key}=[a, b]")
         found: list[Var] = []
         for item in node.elts:
-            if key == "deps" and type(item) is ast.Constant and item.value is None:
-                continue
             if type(item) is not ast.Name:
-                raise reader.failure(
-                    UnsupportedFeatureError if key == "deps" else ParserTypeError, f"{key}= lists plain names", item
-                )
+                raise reader.failure(ParserTypeError, f"{key}= lists plain names", item)
             value = reader.expression(item)
             if not isinstance(value, Var):
                 raise reader.failure(ParserTypeError, f"{key}= lists variables", item)
-            if any(value is other for other in found) and key != "deps":
+            if any(value is other for other in found) and not reader.source.printed:
                 raise reader.failure(ParserTypeError, f"{key}= lists {item.id!r} twice", item)
             found.append(value)
         return found
@@ -162,10 +174,11 @@ class _Head:
                 self.attrs[key] = True
         predicate = self.nodes.get("predicate")
         if predicate is not None:
-            self.attrs["predicate"] = self.reader.expression(predicate)
+            deps: Any = self.attrs.get(DEPENDENCIES, ())
+            self.attrs["predicate"] = read_predicate(self.reader, predicate, deps)
         if task is not None:
-            self.attrs["task_id_var"] = task
-        ordered: dict[str, AttrValue] = {key: self.attrs[key] for key in _ORDER if key in self.attrs}
+            self.attrs[TASK] = task
+        ordered = _in_order(self.attrs)
         node = self.nodes.get("attrs")
         if node is not None:
             ordered.update(read_attrs(self.reader, node))
@@ -211,6 +224,11 @@ class _Head:
         self.attrs["slot_num"] = value
 
 
+def _in_order(attrs: Mapping[str, AttrValue]) -> dict[str, AttrValue]:
+    """Attributes in the order in which they are stored, others last."""
+    return {**{key: attrs[key] for key in _ORDER if key in attrs}, **attrs}
+
+
 @statement(ast.With)
 def read_with(reader: Reader, node: ast.With) -> None:
     """``with pl.at(...):`` and the other scopes."""
@@ -254,18 +272,26 @@ def _keep_names(reader: Reader, block: Block) -> None:
             reader.home[binding] = reader.block
 
 
-def _task(reader: Reader, target: ast.Name | None) -> Var | None:
-    """The variable of ``as tid``, assigned the invalid task before the scope."""
+def _task(reader: Reader, head: _Head, target: ast.Name | None) -> Var | None:
+    """The variable of ``as tid``, assigned the invalid task before the scope unless ``placeholder=False`` says otherwise."""
     if target is None:
+        if "placeholder" in head.nodes:
+            raise reader.failure(ParserSyntaxError, "placeholder= goes with a task: with ... as tid", head.nodes["placeholder"])
         return None
-    existing = reader.names.get(target.id)
-    if reader.source.printed and isinstance(existing, Var):
-        return existing
-    value = call_operator_named(reader, "system.task_invalid", [], target)
+    if "placeholder" in head.nodes and not head.flag("placeholder"):
+        known = reader.names.get(target.id)
+        if isinstance(known, Var) and known.type == ScalarType(DataType.TASK_ID):
+            return known
+        return reader.variable_for(target.id, ScalarType(DataType.TASK_ID), target, reader.source.span(target))
+    value = call_operator_named(reader, NO_TASK, [], target)
     return reader.assign(target.id, value, target, reader.source.span(target))
 
 
 def _emit(reader: Reader, node: Any, made: ScopeStmt, attrs: Mapping[str, AttrValue]) -> None:
+    if reader.dumped and isinstance(made, InCoreScopeStmt | HierarchyScopeStmt):
+        marked = dict(attrs)
+        with_dumped(reader, marked, taken_by(made.body))
+        attrs = _in_order(marked)
     try:
         reader.emit(made.with_attrs(attrs) if attrs else made)
     except Error as error:
@@ -287,7 +313,7 @@ def _at(reader: Reader, node: ast.With, head: _Head, target: ast.Name | None) ->
     if level is Level.HOST and role is Role.SubWorker and not reader.source.printed:
         raise reader.failure(UnsupportedFeatureError, "a host worker cannot be written as a scope", head.call)
     split = head.split()
-    task = _task(reader, target)
+    task = _task(reader, head, target)
     attrs = head.finish(task)
     body = _body(reader, node, "incore scope" if is_kernel else "scope")
     if is_kernel:
@@ -337,7 +363,7 @@ def _spmd(reader: Reader, node: ast.With, head: _Head, target: ast.Name | None) 
     optimized = "optimizations" in head.nodes
     if "deps" in head.nodes and target is None and not reader.source.printed:
         raise reader.failure(ParserSyntaxError, "deps= needs a task: with pl.spmd(...) as tid", head.nodes["deps"])
-    task = _task(reader, target)
+    task = _task(reader, head, target)
     slots = {"slot_num": head.attrs.pop("slot_num")} if "slot_num" in head.attrs and not reader.source.printed else {}
     attrs = head.finish(task)
     sync = head.flag("sync_start")
@@ -426,6 +452,20 @@ def _comm_domain(reader: Reader, node: ast.With, head: _Head, _target: Any) -> N
     _emit(reader, head.call, made, attrs)
 
 
+def _seq(reader: Reader, node: ast.With, _head: _Head, _target: Any) -> None:
+    """A sequence of statements that is a statement of its own."""
+    body = _body(reader, node, "sequence")
+    reader.emit(body if type(body) is SeqStmts else _alone(body))
+
+
+def _alone(body: Stmt) -> SeqStmts:
+    """A sequence of one statement; comments at its end are those of the sequence."""
+    made = SeqStmts([body])
+    if body.trailing_comments:
+        made.trailing_comments, body.trailing_comments = body.trailing_comments, made.trailing_comments
+    return made
+
+
 _SCOPES: Mapping[str, Callable[[Reader, ast.With, _Head, Any], None]] = {
     "at": _at,
     "hierarchy": _at,
@@ -435,6 +475,7 @@ _SCOPES: Mapping[str, Callable[[Reader, ast.With, _Head, Any], None]] = {
     "manual_scope": _runtime,
     "split_aiv": _split_aiv,
     "pld.comm_domain": _comm_domain,
+    "seq": _seq,
 }
 
 
@@ -451,11 +492,12 @@ def read_scope_loop(reader: Reader, node: ast.For, call: ast.Call, path: str) ->
     if path == "split_aiv":
         mode = _split_aiv_parts(reader, head)
         attrs = head.finish(None)
-        body = _indexed_body(reader, node, "tile.get_subblock_idx", "split_aiv")
+        body = _indexed_body(reader, node, LANE_INDEX, "split_aiv")
         made: ScopeStmt = SplitAivScopeStmt(mode, 2, name, body=body, span=span)
         if attrs:
             made = made.with_attrs(attrs)
-        if "incore scope" not in reader.scopes and not reader.function_type.name.startswith(("InCore", "AI")):
+        in_kernel = "incore scope" in reader.scopes or reader.function_type.name.startswith(("InCore", "AI"))
+        if not in_kernel and not reader.source.printed:
             made = InCoreScopeStmt(body=made, span=span)
         reader.emit(made)
         return
@@ -466,7 +508,7 @@ def read_scope_loop(reader: Reader, node: ast.For, call: ast.Call, path: str) ->
     slots = {"slot_num": head.attrs.pop("slot_num")} if "slot_num" in head.attrs else {}
     attrs = head.finish(None)
     sync = head.flag("sync_start")
-    body = _indexed_body(reader, node, "tile.get_block_idx", "spmd")
+    body = _indexed_body(reader, node, BLOCK_INDEX, "spmd")
     inner: Any = InCoreScopeStmt(split, name, body=body, span=span)
     if slots:
         inner = inner.with_attrs(slots)
@@ -475,33 +517,40 @@ def read_scope_loop(reader: Reader, node: ast.For, call: ast.Call, path: str) ->
 
 
 def _indexed_body(reader: Reader, node: ast.For, operator: str, loop: str) -> Stmt:
+    """The body of a scope written as a loop, which begins by assigning the target its index.
+
+    In code that people write, the target is a variable of the body alone. In a printed program it is a name like any other.
+    """
     target = node.target
     assert isinstance(target, ast.Name)
     until = reader.until
     first = header_end(reader.source.lines, node.lineno, node.body[0].lineno) + 1 if reader.comments else 0
     span = reader.source.span(target)
-    index = Var(target.id, ScalarType(DataType.INDEX), span)
-    outer = Block("around", reader.block)
-    reader.block = outer
-    reader.home[index] = outer
-    reader.define(target.id, index)
-    start = AssignStmt(index, call_operator_named(reader, operator, [], target), span)
+    block = Block("incore scope", reader.block)
+    outer, before = reader.out, reader.names.get(target.id)
+    reader.block, reader.out = block, []
+    value = call_operator_named(reader, operator, [], target)
+    own = not reader.source.printed
+    if own:
+        index = Var(target.id, ScalarType(DataType.INDEX), span)
+        reader.home[index] = block
+        reader.define(target.id, index)
+        reader.emit(AssignStmt(index, value, span))
+        reader.loops.append(loop)
+    else:
+        reader.assign(target.id, value, target, span)
     reader.scopes.append("incore scope")
-    reader.loops.append(loop)
-    block, body = read_block(reader, node.body, "scope", first, until)
-    reader.loops.pop()
+    trailing = read_statements(reader, node.body, first, until)
     reader.scopes.pop()
-    assert outer.parent is not None
-    reader.block = outer.parent
-    outer.is_open = False
-    left = changed(block, reader.names)
-    restore(block, reader.names)
-    restore(outer, reader.names)
-    for name, binding in left.items():
-        if name != target.id:
-            reader.define(name, binding)
-    stmts: list[Stmt] = [start, *flatten_to_stmts(body)]
-    made = SeqStmts(stmts)
-    if isinstance(body, SeqStmts):
-        made.trailing_comments = body.trailing_comments
-    return made
+    body = as_body(reader.out, trailing)
+    assert block.parent is not None
+    reader.block, reader.out = block.parent, outer
+    block.is_open = False
+    _keep_names(reader, block)
+    if own:
+        reader.loops.pop()
+        if before is None:
+            reader.names.pop(target.id, None)
+        else:
+            reader.names[target.id] = before
+    return body

@@ -104,8 +104,11 @@ def unpack(reader: Reader, node: Any, target: ast.Tuple | ast.List, value: Expr)
         raise reader.failure(ParserTypeError, f"{len(items)} names for a tuple of {len(type_.types)} values", target)
     span = reader.source.span(node)
     whole = reader.temporary("_tuple_tmp", value, span)
-    for at, item in enumerate(items):
-        reader.assign(item.id, TupleGetItemExpr(whole, at, span), item, span)
+    made = [reader.assign(item.id, TupleGetItemExpr(whole, at, span), item, span) for at, item in enumerate(items)]
+    for var in made:
+        reader.makers.pop(var, None)
+    if isinstance(value, Submit):
+        reader.makers.update((var, made[-1]) for var in made[:-1])
 
 
 # -- yields --------------------------------------------------------------------------------------------------------------
@@ -123,7 +126,7 @@ def is_yield(reader: Reader, node: Any) -> bool:
 
 def _yield_block(reader: Reader) -> Block:
     block = reader.block
-    while block.kind == "runtime scope" and block.parent is not None:
+    while block.kind in ("runtime scope", "sequence") and block.parent is not None:
         block = block.parent
     return block
 

@@ -12,14 +12,16 @@ from pypto.ir.dtypes import DataType
 from pypto.ir.expr import Expr, Submit, Var
 from pypto.ir.function import Function
 from pypto.ir.op import GlobalVar
-from pypto.ir.types import ArrayType, ScalarType, TensorType, TupleType, Type
-from pypto.ir.utilities import deduce_call_return_type
+from pypto.ir.types import ScalarType, TensorType, TupleType, Type, UnknownType
 from pypto.parser.attrs import read_attrs
-from pypto.parser.errors import ParserSyntaxError, ParserTypeError, UndefinedVariableError, UnsupportedFeatureError
+from pypto.parser.dependencies import read_dependencies, read_predicate, with_dumped
+from pypto.parser.errors import ParserSyntaxError, ParserTypeError, UndefinedVariableError
 from pypto.parser.folding import path_of
+from pypto.parser.function_calls import result_type
 from pypto.parser.reader import Reader, const_int
+from pypto.parser.types import annotation_type
 
-_KEYWORDS = ("deps", "dumps", "core_num", "sync_start", "allow_early_resolve", "predicate", "attrs", "kwargs")
+_KEYWORDS = ("deps", "dumps", "core_num", "sync_start", "allow_early_resolve", "predicate", "attrs", "kwargs", "type")
 
 
 def read_submit(reader: Reader, node: ast.Call) -> Expr:
@@ -48,7 +50,7 @@ def read_submit(reader: Reader, node: ast.Call) -> Expr:
             options.pop("deps", []),
             options.pop("kwargs", None),
             attrs,
-            _result(function, args),
+            options.pop("type", None) or _result(reader, function, args),
             reader.source.span(node),
             core_num=core_num,
             **options,
@@ -75,16 +77,18 @@ def _callee(reader: Reader, node: Any) -> tuple[str, Function | None]:
     return found.name, found.function
 
 
-def _result(function: Function | None, args: Sequence[Expr]) -> Type:
+def _result(reader: Reader, function: Function | None, args: Sequence[Expr]) -> Type:
     task = ScalarType(DataType.TASK_ID)
-    if function is None or not function.return_types:
+    results = UnknownType() if function is None else result_type(reader, function, args)
+    if isinstance(results, UnknownType):
         return task
-    return TupleType([*deduce_call_return_type(function.params, args, function.return_types), task])
+    return TupleType([*(results.types if isinstance(results, TupleType) else [results]), task])
 
 
 def _options(reader: Reader, node: ast.Call, path: str, args: Sequence[Expr]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     attrs: dict[str, AttrValue] = {}
+    predicate: Any = None
     for keyword in reader.keywords(node):
         key, value = keyword.arg, keyword.value
         if key not in _KEYWORDS or (path == "submit" and key in ("core_num", "sync_start")):
@@ -92,13 +96,15 @@ def _options(reader: Reader, node: ast.Call, path: str, args: Sequence[Expr]) ->
             hint = f"did you mean {close}=?" if close else None
             raise reader.failure(ParserTypeError, f"pl.{path} takes no keyword {key!r}", keyword, hint=hint)
         if key == "deps":
-            options["deps"] = _deps(reader, value)
+            options["deps"] = read_dependencies(reader, value)
         elif key == "dumps":
             attrs["dump_vars"] = _dumps(reader, value, args)
         elif key == "core_num":
             options["core_num"] = _core_num(reader, value)
         elif key == "predicate":
-            options["predicate"] = reader.expression(value)
+            predicate = value
+        elif key == "type":
+            options["type"] = annotation_type(reader, value)
         elif key in ("attrs", "kwargs"):
             found = read_attrs(reader, value, key)
             if key == "attrs":
@@ -109,6 +115,9 @@ def _options(reader: Reader, node: ast.Call, path: str, args: Sequence[Expr]) ->
             options[str(key)] = value.value
         else:
             raise reader.failure(ParserSyntaxError, f"{key}= is True or False", value)
+    if predicate is not None:
+        options["predicate"] = read_predicate(reader, predicate, options.get("deps", ()))
+    with_dumped(reader, attrs, args)
     options["attrs"] = attrs
     return options
 
@@ -121,29 +130,15 @@ def _core_num(reader: Reader, node: Any) -> Expr:
     return value
 
 
-def _deps(reader: Reader, node: Any) -> list[Expr]:
-    if type(node) is not ast.List:
-        raise reader.failure(ParserTypeError, "deps= is a list of tasks", node, hint="deps=[t0, t1]")
-    found: list[Expr] = []
-    for item in node.elts:
-        if type(item) is ast.Constant and item.value is None:
-            continue
-        if type(item) in (ast.ListComp, ast.GeneratorExp, ast.Starred):
-            raise reader.failure(UnsupportedFeatureError, "the tasks of deps= are written out", item)
-        value = reader.expression(item)
-        type_ = value.type
-        if not isinstance(type_, ScalarType | ArrayType) or type_.dtype is not DataType.TASK_ID:
-            raise reader.failure(ParserTypeError, f"deps= lists tasks, got {reader.type_text(type_)}", item)
-        found.append(value)
-    return found
-
-
 def _dumps(reader: Reader, node: Any, args: Sequence[Expr]) -> list[Var]:
     if type(node) is not ast.List:
         raise reader.failure(ParserTypeError, "dumps= is a list of arguments", node)
     found: list[Var] = []
     for item in node.elts:
         value = reader.expression(item)
+        if isinstance(value, Var) and reader.source.printed:
+            found.append(value)
+            continue
         if not isinstance(value, Var) or not isinstance(value.type, TensorType) or not any(a is value for a in args):
             raise reader.failure(ParserTypeError, "dumps= lists tensor arguments of this launch", item)
         found.append(value)

@@ -53,7 +53,7 @@ def parse(code: str, filename: str = "<string>", source_map: SourceMap | None = 
     try:
         source = SourceFile(filename, code, source_map)
         with collector_paused(), values_from_passes() if source.printed else nullcontext():
-            return _Text(source, strict).read()
+            return _Text(source, strict).read(source.tree)
     except Error as error:
         raise for_users(error) from error.__cause__
 
@@ -113,8 +113,7 @@ class _Text:
         self.reader = Reader(self.env)
         self.found: list[tuple[ast.AST, Callable[[], Function | Program]]] = []
 
-    def read(self) -> Function | Program:
-        tree = self.source.tree
+    def read(self, tree: ast.Module) -> Function | Program:
         for at, node in enumerate(tree.body):
             self.reader.current = node
             with located(self.reader, node):
@@ -256,7 +255,8 @@ class _Text:
         raise self.reader.failure(UnsupportedFeatureError, "an async function cannot be a kernel", node)
 
     def _later_function(self, node: ast.FunctionDef, options: Options) -> Callable[[], Function]:
-        return lambda: read_function(self.env, node, options)
+        env = self.env
+        return lambda: read_function(env, node, options)
 
     def read_class(self, node: ast.ClassDef) -> None:
         kind, decorator = self._decoration(node)
@@ -267,7 +267,9 @@ class _Text:
         if node.bases or node.keywords:
             raise self.reader.failure(UnsupportedFeatureError, "a program class has no bases", (node.bases or node.keywords)[0])
         strict_ssa = self._strict_ssa(decorator)
-        self.found.append((node, lambda: read_program(self.env, node, strict_ssa)))
+        # what is kept must not refer to this reader: the tree would live on until the collector finds it
+        env = self.env
+        self.found.append((node, lambda: read_program(env, node, strict_ssa)))
 
     def _strict_ssa(self, decorator: Any) -> bool:
         if type(decorator) is not ast.Call:

@@ -13,14 +13,16 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from pypto.diagnostics import Error
+from pypto.ir.agreement import can_state, disagreement
 from pypto.ir.attrs import AttrValue
 from pypto.ir.dtypes import DataType
 from pypto.ir.enums import CastMode
 from pypto.ir.expr import Call, ConstBool, ConstFloat, ConstInt, Expr, IterArg, Submit, Var
 from pypto.ir.op import Op, find_op
-from pypto.ir.types import ScalarType, Type
+from pypto.ir.types import ScalarType, ShapedType, Type
 from pypto.ops.builtin import dispatch_fault
 from pypto.ops.declare import MISSING, Declaration, Kind, Param, converted, public_name
+from pypto.ops.syntax import DEPENDENCIES, DUMPED, WaitingOp
 from pypto.printer.pieces import quoted
 from pypto.printer.scalars import float_text, signed
 
@@ -106,10 +108,28 @@ class Calls:
 
     def _type_reads_back(self, call: Call, given: Type | None) -> bool:
         type_ = call.type
-        if given is not None:
-            return type_ is given or type_ == given
-        implied = self.session.implied_type(call)
-        return implied is not None and (type_ is implied or type_ == implied)
+        if given is not None and not (type_ is given or type_ == given):
+            return False
+        session = self.session
+        if not session.exact:
+            return True
+        implied = session.implied_type(call) if call.op.is_function else session.deduced(call)
+        if type_ is implied:
+            return True
+        if implied is None:
+            return False
+        if given is None:
+            return type_ == implied
+        return can_state(implied, given) or self._is_other_result(call, implied, given)
+
+    def _is_other_result(self, call: Call, implied: Type, given: Type) -> bool:
+        """True when reading takes the annotation for another form of the operator's result."""
+        op = call.op
+        if not (isinstance(op, Declaration) and isinstance(implied, ShapedType) and isinstance(given, ShapedType)):
+            return False
+        return len(implied.shape) != len(given.shape) and any(
+            disagreement(form, given) is None for form in op.other_results(implied)
+        )
 
     # -- functions -------------------------------------------------------------------------------------------------------
 
@@ -150,8 +170,8 @@ class Calls:
             deps.append("[")
             session.expressions.items(node.deps, deps)
             deps.append("]")
-        if isinstance(attrs.get("dump_vars"), list):
-            session.values.emit(attrs.pop("dump_vars"), named.add("dumps"))
+        if isinstance(attrs.get(DUMPED), list):
+            session.values.emit(attrs.pop(DUMPED), named.add("dumps"))
         if node.core_num is not None:
             session.expressions.emit(node.core_num, named.add("core_num"))
         if node.sync_start:
@@ -161,6 +181,9 @@ class Calls:
         if node.predicate is not None:
             session.predicate(node.predicate, named.add("predicate"))
         self._mappings(named, _ordered(attrs), node.kwargs)
+        implied = session.implied_type(node)
+        if implied is None or not (node.type is implied or node.type == implied):
+            session.types.emit(node.type, named.add("type"))
         out.append(")")
 
     # -- operators -------------------------------------------------------------------------------------------------------
@@ -193,6 +216,7 @@ class Calls:
         if declaration is not None and declaration.implied_forms:
             head, kwargs = self._implied(spelling, declaration, kwargs)
             call = call if kwargs is call.kwargs else call.replace(kwargs=kwargs)
+        attrs = call.attrs
         out += (head, "(")
         if declaration is None:
             self.session.expressions.items(call.args, out)
@@ -201,8 +225,12 @@ class Calls:
                 self.session.values.emit(value, named.add(key))
         else:
             named = self._declared(spelling, call, out, target)
-        if call.attrs:
-            self.session.values.mapping(call.attrs, named.add("attrs"))
+            tasks = declaration.waits_for(call) if isinstance(declaration, WaitingOp) else None
+            if isinstance(declaration, WaitingOp) and tasks is not None:
+                self.session.values.emit([*tasks], named.add("deps"))
+                attrs = {key: value for key, value in attrs.items() if key not in (DEPENDENCIES, declaration.mark)}
+        if attrs:
+            self.session.values.mapping(attrs, named.add("attrs"))
         out.append(")")
 
     def _implied(
@@ -284,7 +312,7 @@ class _Named:
         return self.out
 
 
-_FIRST = ("dump_vars", "arg_directions")
+_FIRST = (DUMPED, "arg_directions")
 
 
 def _ordered(attrs: Mapping[str, AttrValue]) -> Mapping[str, AttrValue]:
@@ -373,6 +401,8 @@ def deduced_type(call: Call) -> Type | None:
     op = call.op if isinstance(call.op, Declaration) else find_op(call.op.name)
     if op is None:
         return call.op.deduce_type(call.args, call.kwargs)
+    if isinstance(op, Declaration) and op.scalar_variant is not None and op.has_scalar_form(call.args):
+        return None
     try:
         return op.retyped(call.args, call.kwargs)
     except Error:

@@ -15,6 +15,7 @@ import keyword
 import re
 from collections.abc import Iterable, Sequence
 
+from pypto.ir.attrs import DEFINING_KEYS
 from pypto.ir.expr import (
     BinaryExpr,
     Call,
@@ -129,6 +130,10 @@ class FunctionScan:
             self._loop((), current, stack)
             stack.append(current.condition)
         elif isinstance(current, ScopeStmt):
+            for key in DEFINING_KEYS:
+                task = current.attrs.get(key)
+                if isinstance(task, Var):
+                    self.defined[task] = None
             for child in children(current):
                 if child is not current.body:
                     stack.append(child)
@@ -227,10 +232,11 @@ class FunctionScan:
 class ProgramNames:
     """The names of one printed text: those at its top, and those of each function."""
 
-    __slots__ = ("_reserved", "_scans", "buffers", "dynamic", "standalone")
+    __slots__ = ("_given", "_reserved", "_scans", "buffers", "dynamic", "standalone")
 
     def __init__(self, root: Node | Type, prefix: str) -> None:
         self._scans: dict[int, FunctionScan] = {}
+        self._given: dict[int, Names] = {}
         self.standalone = not isinstance(root, Program)
         reserved = {*_KEYWORDS, prefix}
         functions: Sequence[Function] = ()
@@ -260,7 +266,12 @@ class ProgramNames:
 
     def of_function(self, function: Function) -> Names:
         """The names inside a function; those that types quote are in it too."""
-        return self._of_scan(self._scans[id(function)], is_function=True)
+        given = self._given.get(id(function))
+        return self._of_scan(self._scans[id(function)], is_function=True) if given is None else given
+
+    def preset(self, function: Function, names: Names) -> None:
+        """Use these names inside a function from now on."""
+        self._given[id(function)] = names
 
     def defined_in(self, function: Function) -> dict[Var, None]:
         """The variables that a function defines, its parameters included."""

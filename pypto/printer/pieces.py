@@ -66,7 +66,25 @@ def _facts() -> dict[str, PieceFacts]:
     for opening, closing in ("()", "[]", "{}"):
         facts[opening] = PieceFacts(opening, False, False, OPEN, 0, opening)
         facts[closing] = PieceFacts(closing, False, False, CLOSE, 0, opening)
-    for mark in (": ", ":", " -> ", " as ", "return ", "if ", "while ", "with ", "class ", "not ", "-", "~", "@"):
+    marks = (
+        ": ",
+        ":",
+        " : ",
+        " :",
+        " -> ",
+        " as ",
+        "return ",
+        "if ",
+        "elif ",
+        "while ",
+        "with ",
+        "class ",
+        "not ",
+        "-",
+        "~",
+        "@",
+    )
+    for mark in marks:
         facts[mark] = PieceFacts(mark.strip(), mark.startswith(" "), mark.endswith(" "), MARK)
     for priority, words in _OPERATORS.items():
         for word in words:

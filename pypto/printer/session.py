@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pypto.ir.dtypes import DataType
 from pypto.ir.equality import comment_lines
-from pypto.ir.expr import Call, Expr, Var
+from pypto.ir.expr import Call, Expr, Submit, Var
 from pypto.ir.function import Function, Program
 from pypto.ir.node import Node
-from pypto.ir.types import Type, UnknownType
+from pypto.ir.types import ScalarType, TupleType, Type, UnknownType
+from pypto.ir.utilities import deduce_call_return_type
 from pypto.printer.calls import Calls, deduced_type
 from pypto.printer.expressions import Expressions
 from pypto.printer.layout import INDENT, lay_out, width_of
@@ -45,6 +47,7 @@ class Session:
         self.all_names = ProgramNames(root, prefix)
         self.names = Names()
         self.visible: Mapping[Var, None] = {}
+        self._known_types: dict[object, Type | None] = {}
         self.lines: list[str] = []
         self.plain = Plain(self)
         self.types = Types(self)
@@ -80,19 +83,37 @@ class Session:
 
     # -- types of calls --------------------------------------------------------------------------------------------------
 
-    def implied_type(self, call: Call) -> Type | None:
-        """The type that a reader gives a call for which the text states none; None when it would refuse the call."""
+    def implied_type(self, call: Call | Submit) -> Type | None:
+        """The type that a reader gives a call or launch for which the text states none; None when it would refuse the call."""
         if not self.exact:
             return call.type
         if not call.op.is_function:
-            return deduced_type(call)
+            return self.deduced(call) if isinstance(call, Call) else None
         callee = None if self.program is None else self.program.get_function(call.op.name)
-        if callee is None:
-            return UnknownType()
-        from pypto.ir.utilities import deduce_call_return_type
-
-        types = deduce_call_return_type(callee.params, call.args, callee.return_types)
+        types: Sequence[Type] = ()
+        if callee is not None and callee.return_types:
+            types = deduce_call_return_type(callee.params, call.args, callee.return_types)
+        if isinstance(call, Submit):
+            task = ScalarType(DataType.TASK_ID)
+            return TupleType([*types, task]) if types else task
         return result_type(types)
+
+    def deduced(self, call: Call) -> Type | None:
+        """What the operator's rule gives, remembered for calls of the same operands but for variables of one type."""
+        args = call.args
+        key: object
+        if len(args) == 2 and not call.kwargs:
+            one, two = args
+            key = (call.op, id(one.type if type(one) is Var else one), id(two.type if type(two) is Var else two))
+        else:
+            key = (call.op, *[id(a.type if type(a) is Var else a) for a in args], *call.kwargs.items())
+        try:
+            return self._known_types[key]
+        except KeyError:
+            found = self._known_types[key] = deduced_type(call)
+            return found
+        except TypeError:  # a list among the keywords
+            return deduced_type(call)
 
     def predicate(self, node: Expr, out: list[str]) -> None:
         """Append a condition in brackets."""
@@ -103,8 +124,6 @@ class Session:
 
 def result_type(types: Sequence[Type]) -> Type:
     """The type of a call of a function with these results."""
-    from pypto.ir.types import TupleType
-
     if not types:
         return UnknownType()
     return types[0] if len(types) == 1 else TupleType(types)

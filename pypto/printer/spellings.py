@@ -44,6 +44,17 @@ SPELLINGS: Final = (
     ),
     SpellingRow('pl.at(level=pl.Level.CHIP, attrs={"key": 1})', "scope attributes without a keyword of their own"),
     SpellingRow("pl.hierarchy(level=pl.Level.CORE_GROUP)", "a scope at that level which is no kernel"),
+    SpellingRow(
+        "pl.seq()",
+        "a sequence that is one statement: inside another sequence, or as a body of one statement",
+    ),
+    SpellingRow(
+        "pl.at(level=pl.Level.CHIP, placeholder=False)",
+        "with `as t`: a scope with a task whose name is assigned nothing before it",
+    ),
+    SpellingRow(
+        "pl.submit(self.kernel, a, type=pl.UnknownType)", "a launch of another type than the results of its kernel give it"
+    ),
     SpellingRow('pl.scope(name_hint="h")', "the name hint of a scope"),
     SpellingRow(
         'pld.comm_domain("comm_d0", devices=[0, 1], windows=["data_buf"])', "a communication domain; without `devices` all ranks"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pypto.ir.agreement import can_state
 from pypto.ir.enums import ForKind
 from pypto.ir.expr import Call, Expr, IterArg, Var
 from pypto.ir.loop_bounds import loop_variable_dtype
@@ -32,6 +33,7 @@ from pypto.ir.stmt import (
     YieldStmt,
 )
 from pypto.ir.types import ScalarType, Type
+from pypto.ops.syntax import NO_TASK, TASK, is_bare_assignment
 from pypto.printer.layout import INDENT
 from pypto.printer.loops import written_bounds
 from pypto.printer.pieces import SOFT_CLOSE, SOFT_OPEN
@@ -57,6 +59,7 @@ class Statements:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.scopes = Scopes(session)
+        self.preset: ScopeStmt | None = None
         self.handlers: dict[type[Stmt], Handler] = {
             AssignStmt: self.assign,
             EvalStmt: self.evaluate,
@@ -79,9 +82,12 @@ class Statements:
 
     # -- blocks ----------------------------------------------------------------------------------------------------------
 
-    def block(self, body: Stmt, depth: int, results: Sequence[Var] = ()) -> None:
-        """Write a body. A yield at its end names ``results``."""
+    def block(self, body: Stmt, depth: int, results: Sequence[Var] = (), *, is_whole: bool = True) -> None:
+        """Write a body, or what is left of one whose first statement the head says. A yield at its end names ``results``."""
         before = len(self.session.lines)
+        if is_whole and type(body) is SeqStmts and len(body.stmts) == 1 and self.session.exact:
+            self._apart(body, depth, results)
+            return
         self._sequence(body, depth, results)
         if len(self.session.lines) == before:
             self.session.line(("pass",), depth)
@@ -100,17 +106,45 @@ class Statements:
             return
         assign = self.assign
         comments = self.session.comments
-        for stmt in stmts:
+        for at, stmt in enumerate(stmts):
             if type(stmt) is AssignStmt:
                 if stmt.leading_comments:
                     comments(stmt.leading_comments, depth)
                 assign(stmt, depth, ())
                 if stmt.trailing_comments:
                     comments(stmt.trailing_comments, depth)
+            elif isinstance(stmt, ScopeStmt) and TASK in stmt.attrs:
+                self._task_scope(stmt, stmts[at - 1] if at else None, depth)
             else:
                 self._child(stmt, depth, ())
 
+    def _task_scope(self, stmt: ScopeStmt, before: Stmt | None, depth: int) -> None:
+        """A scope with a task; the statement before it is taken away again when it only assigns the task's variable no task."""
+        session = self.session
+        task = stmt.attrs[TASK]
+        if session.sugar and before is not None and isinstance(task, Var) and is_bare_assignment(before, NO_TASK, task):
+            lines, session.lines = session.lines, []
+            self.statement(before, depth)
+            del lines[len(lines) - len(session.lines) :]
+            session.lines = lines
+            self.preset = stmt
+        self._child(stmt, depth, ())
+
+    def _apart(self, body: SeqStmts, depth: int, results: Sequence[Var]) -> None:
+        """A sequence that would be lost if its statements were written in its place: one in another sequence, or of one statement."""
+        session = self.session
+        session.comments(body.leading_comments, depth)
+        session.line(("with ", f"{session.prefix}.seq", "(", ")", ":"), depth)
+        before = len(session.lines)
+        self._sequence(body, depth + 1, results)
+        if len(session.lines) == before:
+            session.line(("pass",), depth + 1)
+        session.comments(body.trailing_comments, depth + 1)
+
     def _child(self, stmt: Stmt, depth: int, results: Sequence[Var]) -> None:
+        if type(stmt) is SeqStmts and self.session.exact:
+            self._apart(stmt, depth, results)
+            return
         self._sequence(stmt, depth, results)
         if stmt.trailing_comments:
             self.session.comments(stmt.trailing_comments, depth)
@@ -192,7 +226,10 @@ class Statements:
             type_ = results[0].type
             out.append(session.names[results[0]])
             value = stmt.value[0] if len(stmt.value) == 1 else None
-            if not (session.concise and value is not None and (value.type is type_ or value.type == type_)):
+            same = value is not None and (value.type is type_ or value.type == type_)
+            if value is not None and not same and session.exact and not self._is_stated(value, type_):
+                types = [type_]
+            elif not (session.concise and same):
                 out += (": ", SOFT_OPEN, *session.types.pieces(type_), SOFT_CLOSE)
             out += (" = ", SOFT_OPEN)
         elif results:
@@ -215,6 +252,10 @@ class Statements:
         if results:
             out.append(SOFT_CLOSE)
         session.line(out, depth)
+
+    def _is_stated(self, value: Expr, type_: Type) -> bool:
+        """True when a result that is annotated with another type than its value has leaves the value as it is."""
+        return isinstance(value, Var) and not isinstance(type_, ScalarType) and can_state(value.type, type_)
 
     def inline(self, stmt: InlineStmt, depth: int, _results: Sequence[Var]) -> None:
         """Verbatim text, moved to the indent of the place."""
@@ -320,8 +361,11 @@ class Statements:
 
     def scope(self, stmt: ScopeStmt, depth: int, results: Sequence[Var]) -> None:
         """``with pl.scope():`` and its kin. A yield at the end of a runtime scope is that of the block around it."""
-        self.session.line(self.scopes.head(stmt), depth)
-        self.block(stmt.body, depth + 1, results if type(stmt) is RuntimeScopeStmt else ())
+        preset, self.preset = self.preset is stmt, None
+        found = self.scopes.loop(stmt) if self.session.sugar else None
+        head, body = found or (self.scopes.head(stmt, preset), stmt.body)
+        self.session.line(head, depth)
+        self.block(body, depth + 1, results if type(stmt) is RuntimeScopeStmt else (), is_whole=found is None)
 
     def unknown(self, stmt: Stmt, depth: int) -> None:
         """A statement of a kind that has no spelling of its own, from its fields."""

@@ -2,6 +2,7 @@
 would not forgive."""
 
 from pypto.runtime.compile import CompiledFunction, compile_function
+from pypto.runtime.entry import entry_function
 from pypto.runtime.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -12,7 +13,7 @@ from pypto.runtime.errors import (
     ScheduleError,
 )
 from pypto.runtime.inputs import compare_results, draw_inputs
-from pypto.runtime.run import Report, entry_function, run
+from pypto.runtime.run import Report, run
 from pypto.runtime.schedules import write_schedule
 from pypto.runtime.signals import Finding, SignalReuseWarning
 from pypto.runtime.states import RankState

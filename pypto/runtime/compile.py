@@ -26,7 +26,8 @@ class CompiledFunction:
     """The Python code of one function.
 
     ``source`` is its text, ``statements`` the IR statement of each of its lines (None for lines that no statement stands for), ``callees``
-    maps the functions it calls to the names they have in the text, ``names`` the variables to theirs.
+    maps the functions it calls to the names they have in the text, ``kernels`` those it runs that its program does not have,
+    ``names`` the variables to theirs.
     """
 
     def __init__(self, function: Function, facts: Facts) -> None:
@@ -48,6 +49,7 @@ class CompiledFunction:
         self.statements: list[Stmt | None] = [stmt for _, _, stmt in lines]
         self.entry = emitter.entry
         self.callees: dict[str, str] = emitter.callees
+        self.kernels: dict[Function, str] = emitter.kernels
         self.names: dict[Var, str] = emitter.lines.names
         self.shared: dict[str, Any] = emitter.lines.shared
         self.direct_calls = emitter.direct_calls
@@ -126,6 +128,8 @@ class Linked:
             self.units[unit.function.name] = unit
             for name, local in unit.callees.items():
                 namespace[local] = self._made[name]
+            for kernel, local in unit.kernels.items():
+                namespace[local] = link(kernel).function(kernel)
         return self._made[function.name]
 
 

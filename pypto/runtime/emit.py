@@ -35,7 +35,7 @@ from pypto.runtime.emit_calls import DOOR, DistributedCalls, dispatched_scalars,
 from pypto.runtime.emit_scalar import ScalarEmitter
 from pypto.runtime.emitter import Line, Lines
 from pypto.runtime.errors import RunError
-from pypto.runtime.facts import Facts
+from pypto.runtime.facts import Facts, FunctionFacts
 from pypto.runtime.operators import Operator, operator_for, partial_valid
 from pypto.runtime.values import hold, overlay, own, restricted, uncovered
 
@@ -59,6 +59,7 @@ class FunctionEmitter:
         self.distributed = DistributedCalls(self, mine) if mine.distributed else None
         self._from_tasks = dispatched_scalars(function.body) if mine.host else set[Var]()
         self.callees: dict[str, str] = {}
+        self.kernels: dict[Function, str] = {}
         self.direct_calls: dict[Stmt, tuple[str, list[str]]] = {}
         self._operators: dict[Any, tuple[Operator, str]] = {}
         self._known: set[Var] = set(self.analysis.assigned)
@@ -401,6 +402,10 @@ class FunctionEmitter:
         ]
         valids = ["None" if p is None else self._dims(p) for p in partial]
         return f"({_tuple(mine)}, {_tuple(shapes)}, {_tuple(valids)})"
+
+    def kernel(self, function: Function) -> tuple[str, FunctionFacts]:
+        """The name of a function that is no function of the program, and its facts."""
+        return self.kernels.setdefault(function, f"_kernel_{len(self.kernels)}"), self.facts.of(function)
 
     def _submit(self, submit: Submit, written: bool) -> str:
         """A task that is launched: here it is a call, for what it depends on was done before."""

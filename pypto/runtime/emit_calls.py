@@ -7,18 +7,20 @@ or that observes another rank; host code yields where it needs what tasks comput
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from pypto.ir.attrs import AttrValue
 from pypto.ir.expr import Call, Expr, Submit, Var
+from pypto.ir.function import Function
 from pypto.ir.stmt import CommDomainScopeStmt, Stmt
-from pypto.ir.types import ScalarType, TupleType
+from pypto.ir.types import ScalarType, TupleType, Type
 from pypto.ops.declare import Declaration
 from pypto.runtime.analysis import Analysis, has_storage
 from pypto.runtime.emitter import Line, Lines
 from pypto.runtime.errors import RunError
 from pypto.runtime.facts import FunctionFacts, value_sources
-from pypto.runtime.host import Dispatch, HostCollective, closed, is_open, on_host, set_domain
+from pypto.runtime.host import BuiltinDispatch, Dispatch, HostCollective, closed, is_open, on_host, set_domain
 from pypto.runtime.meetings import Meet
 from pypto.runtime.operators import Operator
 from pypto.runtime.reach import asks_world, local, remote, through_door, view_of_window
@@ -26,6 +28,9 @@ from pypto.runtime.signals import post_to, wait_for
 
 DOOR = "_door"
 """The name of the hidden first parameter."""
+
+Kernel = Callable[[Sequence[Type], Mapping[str, AttrValue]], Function]
+"""What gives the kernel of a dispatch, for the types of its operands and its keywords."""
 
 _YIELD = re.compile(r"\byield\b")
 
@@ -84,6 +89,10 @@ class Emitter(Protocol):
         """What the types say about this call."""
         ...
 
+    def kernel(self, function: Function) -> tuple[str, FunctionFacts]:
+        """The name of a function that is no function of the program, and its facts."""
+        ...
+
 
 class DistributedCalls:
     """Makes the source of calls in one function that reaches other ranks."""
@@ -118,6 +127,8 @@ class DistributedCalls:
         """Source of an operator's call; None when it is one like any other."""
         if declaration.collective:
             return self._collective(call, declaration)
+        if declaration.kernel is not None:
+            return self._builtin(call, declaration, declaration.kernel)
         if declaration.waits is not None:
             return self._wait(call, declaration)
         emitter = self._emitter
@@ -199,6 +210,28 @@ class DistributedCalls:
         return "None" if alias is None else texts[alias]
 
     # -- host code -----------------------------------------------------------------------------------------------------
+
+    def _builtin(self, call: Call, declaration: Declaration, kernel: Kernel) -> str:
+        """A collective's part on one rank, which its kernel does."""
+        device = call.attrs.get("device")
+        if not self.host or not isinstance(device, Expr):
+            raise RunError(
+                f"{declaration.name} is dispatched to a rank by host code: it needs a host orchestrator and a device",
+                call.span if call.span.is_valid() else None,
+                statement=self._lines.statement,
+                operator=declaration.name,
+            )
+        emitter = self._emitter
+        function, facts = emitter.kernel(kernel([a.type for a in call.args], call.kwargs))
+        blocks = None if declaration.blocks is None else call.kwargs.get(declaration.blocks)
+        assert blocks is None or isinstance(blocks, int)
+        legal = None if declaration.ranks is None else declaration.ranks(call.args, call.kwargs)
+        launch = self._lines.share("builtin", BuiltinDispatch(declaration.name, facts, self._lines.statement, legal, blocks))
+        where = emitter.value(device)
+        texts = [self._named(emitter.value(a), a) for a in call.args]
+        self._lines.add(f"{launch}({', '.join([DOOR, function, where, *texts])})")
+        at = declaration.alias_index
+        return "None" if at is None else texts[at]
 
     def _on_host(self, call: Call, declaration: Declaration, written: bool, unstable: bool) -> str | None:
         if not any(has_storage(a.type) for a in call.args):

@@ -67,9 +67,9 @@ class PoisonUseError(Exception):
 class LateWriteFailed(Exception):
     """A write to another rank failed when it arrived; carries the statement that said it."""
 
-    def __init__(self, device: int, statement: Any, cause: Exception) -> None:
+    def __init__(self, agent: int, statement: Any, cause: Exception) -> None:
         super().__init__(str(cause))
-        self.device = device
+        self.agent = agent
         self.statement = statement
         self.cause = cause
 
@@ -84,9 +84,13 @@ class Refusal(Exception):
 
 
 class DeadlockError(RunError):
-    """No rank can go on, and not all have finished. ``states`` says of every rank where it is and what it waits for."""
+    """No rank can go on, and not all have finished. ``states`` says of every rank where it is and what it waits for.
+
+    ``cycle`` are ranks that wait for one another in a circle, as far as it shows who could end a wait: who has posted to its cell before.
+    """
 
     code = "deadlock"
+    cycle: Sequence[int] = ()
 
 
 class CollectiveError(RunError):

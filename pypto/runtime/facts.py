@@ -74,10 +74,10 @@ class _Survey:
             elif isinstance(node, Call) and isinstance(node.op, Declaration):
                 reaches = special.get(node.op)
                 if reaches is None:
-                    reaches = special[node.op] = node.op.communicates or asks_world(node.op)
+                    reaches = special[node.op] = node.op.communicates or node.op.kernel is not None or asks_world(node.op)
                 if reaches or (node.attrs and "device" in node.attrs):
                     self.reaching.append(node)
-        self.dispatches = any("device" in call.attrs for call in self.calls)
+        self.dispatches = any("device" in call.attrs for call in [*self.calls, *self.reaching])
 
 
 class Facts:
@@ -115,6 +115,16 @@ class Facts:
                 survey = self._survey(at)
                 self._known[at] = self._find(survey)
         return self._known[name]
+
+    def most_blocks(self) -> int:
+        """The largest number of blocks of a rank that run at once anywhere in the program."""
+        if self._program is None:
+            return 1
+        calls = [call for g in self._program.functions for call in self._survey(g.name).reaching]
+        counts = [
+            call.kwargs.get(call.op.blocks) for call in calls if isinstance(call.op, Declaration) and call.op.blocks is not None
+        ]
+        return max([1, *[count for count in counts if isinstance(count, int)]])
 
     def of(self, function: Function) -> FunctionFacts:
         """The facts of a function."""
@@ -290,7 +300,8 @@ class _Origins:
                 declaration = call.op
                 assert isinstance(declaration, Declaration)
                 # a cell that is only posted to holds a number for its owner to read
-                wanted = declaration.signals if declaration.collective else (declaration.waits,)
+                whole = declaration.collective or declaration.kernel is not None
+                wanted = declaration.signals if whole else (declaration.waits,)
                 params = declaration.params_of(len(call.args))
                 operands = [a for p, a in zip(params, call.args, strict=False) if p.name in wanted]
             for operand in operands:

@@ -5,13 +5,14 @@ A window that host code holds is a template: a view of storage that belongs to n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from pypto.ir.dtypes import DataType
 from pypto.ops.numeric import numpy_dtype
-from pypto.runtime.engine import Engine, Steps, Task
-from pypto.runtime.errors import Refusal
+from pypto.ops.params import RankCount
+from pypto.runtime.engine import Engine, Steps, Task, steps_of
+from pypto.runtime.errors import Refusal, RunError
 from pypto.runtime.facts import FunctionFacts
 from pypto.runtime.meetings import Meet
 from pypto.runtime.operators import Operator, OperatorFailed
@@ -59,6 +60,20 @@ def closed(value: Any) -> Any:
     if type(value) is tuple:
         return tuple([closed(v) for v in value])  # pyright: ignore[reportUnknownVariableType]
     return value
+
+
+def _needed(door: Door, value: Any) -> Steps:
+    """Wait until what a value stands for is computed."""
+    for future in _futures((value,)):
+        yield from _over(door, future.task)
+
+
+def _over(door: Door, task: Task) -> Steps:
+    """Wait until a task is over."""
+    while not task.done:
+        yield task
+    for observer in door.observers:
+        observer.on_needed(door.agent, task)
 
 
 class HostDoor(Door):
@@ -135,36 +150,51 @@ def _ranks(count: int) -> str:
     return "one rank" if count == 1 else f"{count} ranks"
 
 
-class Dispatch:
-    """The launch of a function on a rank, at one place of the host's code."""
+class _Launch:
+    """Work for one rank at one place of the host's code."""
 
-    def __init__(self, name: str, facts: FunctionFacts, statement: Any, task_id: bool, results: int) -> None:
+    def __init__(self, name: str, facts: FunctionFacts, statement: Any) -> None:
         self._name = name
         self._facts = facts
         self._statement = statement
-        self._task_id = task_id
-        self._results = results
 
-    def __call__(self, door: HostDoor, function: Callable[..., Any], device: Any, *arguments: Any) -> Any:
+    def _device(self, door: HostDoor, device: Any, arguments: Sequence[Any]) -> int:
+        """The rank, which must exist; the windows that are signals to it are noted as such."""
         count = door.world.ranks
         if not 0 <= device < count:
             raise Refusal(
                 f"{self._name!r} is called with device={int(device)}: device {int(device)} does not exist in a run with {_ranks(count)}",
                 hint="run it with more ranks" if device >= 0 else "devices count from 0",
             )
-        device = int(device)
-        facts = self._facts
-        for at in facts.signals:
+        for at in self._facts.signals:
             for buffer in _buffers(arguments[at : at + 1]):
                 buffer.is_signal = True
+        return int(device)
+
+
+def _on_rank(mine: Door, arguments: Sequence[Any]) -> Generator[Any, None, list[Any]]:
+    """What a rank makes of the arguments of a task, once they are computed."""
+    values: list[Any] = []
+    for argument in arguments:
+        yield from _needed(mine, argument)
+        values.append(on_rank(closed(argument), mine.device))
+    return values
+
+
+class Dispatch(_Launch):
+    """The launch of a function on a rank, at one place of the host's code."""
+
+    def __init__(self, name: str, facts: FunctionFacts, statement: Any, task_id: bool, results: int) -> None:
+        super().__init__(name, facts, statement)
+        self._task_id = task_id
+        self._results = results
+
+    def __call__(self, door: HostDoor, function: Callable[..., Any], device: Any, *arguments: Any) -> Any:
+        device = self._device(door, device, arguments)
+        facts = self._facts
 
         def begin(mine: Door) -> Steps:
-            values: list[Any] = []
-            for argument in arguments:
-                for future in _futures((argument,)):
-                    while not future.task.done:
-                        yield future.task
-                values.append(on_rank(closed(argument), device))
+            values = yield from _on_rank(mine, arguments)
             if facts.distributed:
                 return hold((yield from function(mine, *values)))
             return hold(function(*values))
@@ -186,6 +216,56 @@ class Dispatch:
         if self._task_id:
             return (*results, 0)
         return results[0] if single else tuple(results) if results else None
+
+
+class BuiltinDispatch(_Launch):
+    """A rank's part in a collective, at one place of the host's code: its kernel, run by all blocks of the rank at once."""
+
+    def __init__(self, name: str, facts: FunctionFacts, statement: Any, legal: RankCount | None, blocks: int | None) -> None:
+        super().__init__(name, facts, statement)
+        self._legal = legal
+        self._blocks = blocks
+
+    def __call__(self, door: HostDoor, function: Callable[..., Any], device: Any, *arguments: Any) -> None:
+        device = self._device(door, device, arguments)
+        engine, blocks = door.engine, self._blocks
+
+        def begin(mine: Door) -> Steps:
+            values = yield from _on_rank(mine, arguments)
+            self._check_ranks(values)
+            if blocks is None:
+                yield from function(mine, *values)
+                return
+            others = [self._launch(engine, mine, function, values, block) for block in range(1, blocks)]
+            yield from function(mine, *values, 0, blocks)
+            for other in others:
+                yield from _over(mine, other)
+
+        door.give(device, Task(self._name, begin, self._statement), arguments)
+
+    def _launch(self, engine: Engine, mine: Door, function: Callable[..., Any], values: Sequence[Any], block: int) -> Task:
+        """Let one more block of a rank begin."""
+        agent = engine.agent(mine.device, block)
+        for observer in mine.observers:
+            observer.on_launched(mine.agent, agent.agent)
+        task = Task(f"{self._name}, block {block}", steps_of(function, [*values, block, self._blocks]), self._statement)
+        agent.add(task)
+        return task
+
+    def _check_ranks(self, windows: Sequence[Any]) -> None:
+        """Refuse a number of ranks that the windows are not made for."""
+        place = home_of(windows[0])
+        devices = place.buffer.devices if place is not None else None
+        if devices is None or self._legal is None or self._legal.allows(len(devices)):
+            return
+        span = self._statement.span
+        raise RunError(
+            f"{self._name} is dispatched to a domain of {_ranks(len(devices))}, and its windows and keywords are made for {self._legal}",
+            span if span.is_valid() else None,
+            "run it on as many ranks as the signal has room for",
+            statement=self._statement,
+            operator=self._name,
+        )
 
 
 class HostCollective:
@@ -212,9 +292,7 @@ class HostCollective:
                 return
             values: list[Any] = []
             for operand in operands:
-                for future in _futures((operand,)):
-                    while not future.task.done:
-                        yield future.task
+                yield from _needed(mine, operand)
                 values.append(on_rank(closed(operand), mine.device))
             waiting = meet.come(mine, statement, extents, *values)
             while not waiting.done:
@@ -267,3 +345,5 @@ def finish(engine: Engine) -> None:
     """Let all tasks finish."""
     engine.world.settle_domains()
     engine.run()
+    for observer in engine.world.observers:
+        observer.on_settled()

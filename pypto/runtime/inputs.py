@@ -16,10 +16,10 @@ from pypto.ir.node import walk
 from pypto.ir.types import ScalarType, ShapedType, TensorType, TileType
 from pypto.ops.numeric import numpy_dtype
 from pypto.runtime.dims import free_symbols
+from pypto.runtime.entry import entry_function
 from pypto.runtime.evaluate import evaluate
 from pypto.runtime.facts import Facts
 from pypto.runtime.legal_ranks import is_distributed, rank_dimensions
-from pypto.runtime.run import entry_function
 from pypto.runtime.scalars import is_integral
 
 SMALL_SIZE = 8

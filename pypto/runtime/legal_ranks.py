@@ -9,9 +9,12 @@ from pypto.ir.function import Function, Program
 from pypto.ir.node import walk
 from pypto.ir.stmt import AssignStmt, CommDomainScopeStmt, ForStmt
 from pypto.ir.types import DistributedTensorType, TensorType
+from pypto.ops.builtin import HOST_FORMS
 from pypto.ops.declare import Declaration
 from pypto.ops.params import RankCount
 from pypto.ops.region import constant, entries
+from pypto.ops.support import MODES
+from pypto.runtime.domains import HostDomains
 
 
 def is_distributed(program: Program | Function) -> bool:
@@ -27,16 +30,32 @@ def legal_ranks(program: Program | Function, entry: Function) -> RankCount:
     """The numbers of ranks that ``entry`` can run on; 1 alone for a program that has nothing distributed.
 
     Collectives and signals limit it by their shapes, dispatches by the devices they name, a host orchestrator's own tensors by how many
-    rows they have for the loop over all devices.
+    rows they have for the loop over all devices. What only runs on listed devices says nothing of the others.
     """
     if not is_distributed(program):
         return RankCount(1, 1)
     legal = RankCount()
+    domains = HostDomains(program, entry) if isinstance(program, Program) and entry.is_host_orchestrator else None
     for function in _functions(program):
-        for node in walk(function.body):
-            if isinstance(node, Call) and isinstance(node.op, Declaration) and node.op.ranks is not None:
-                legal = legal.both(node.op.ranks(node.args, node.kwargs))
+        if domains is not None and function is entry:
+            legal = legal.both(_collectives(entry, domains))
+        elif domains is None or function.name in domains.everywhere:
+            for node in walk(function.body):
+                if isinstance(node, Call) and isinstance(node.op, Declaration) and node.op.ranks is not None:
+                    legal = legal.both(node.op.ranks(node.args, node.kwargs))
     return legal.both(_dispatches(entry)) if entry.is_host_orchestrator else legal
+
+
+def _collectives(host: Function, domains: HostDomains) -> RankCount:
+    """What the collectives of a host orchestrator between all ranks ask for, before and after they are dispatches."""
+    legal = RankCount()
+    for node in walk(host.body):
+        if not isinstance(node, Call) or not isinstance(node.op, Declaration) or node.op.ranks is None:
+            continue
+        if domains.devices(node) is None:
+            form = HOST_FORMS.get(node.op.name, {}).get(str(node.kwargs.get("mode", MODES[0])), node.op)
+            legal = legal.both(form.ranks(node.args, node.kwargs) if form.ranks is not None else RankCount())
+    return legal
 
 
 def _is_distributed(function: Function) -> bool:

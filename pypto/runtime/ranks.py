@@ -103,6 +103,7 @@ def _make_windows(
         for rank, (bound, mine) in enumerate(zip(bounds, of_ranks, strict=True)):
             value = buffer.window(rank, window.shape, window.dtype)
             if mine.initial is not None:
+                buffer.given = True
                 value.data[...] = mine.initial
             bound.values[window.at] = value
             if written and apart and is_array(arrays[rank]):

@@ -165,10 +165,10 @@ def _report(door: Door, statement: Any, operator: Operator, extents: Any, operan
             return operator.region(extents, operands, at)
 
         if read:
-            access = Access(door.device, place, value.data, statement, False, None, elements, region)
+            access = Access(door, place, value.data, statement, False, None, elements, region)
             for observer in door.observers:
                 observer.on_read(access)
         if written:
-            access = Access(door.device, place, value.data, statement, operator.is_atomic(at), None, elements, region)
+            access = Access(door, place, value.data, statement, operator.is_atomic(at), None, elements, region)
             for observer in door.observers:
                 observer.on_write(access)

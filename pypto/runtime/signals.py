@@ -74,10 +74,22 @@ class Wait:
         self.address = place.cell(cell)
         self.agent: Any = None
 
-    def park(self, agent: Any, waiting: dict[int, Any]) -> None:
+    def park(self, agent: Any, waiting: dict[int, list[Any]]) -> None:
         """The scheduler leaves the rank here until somebody posts to the cell."""
         self.agent = agent
-        waiting[self.address] = self
+        waiting.setdefault(self.address, []).append(self)
+
+    def leave(self, waiting: dict[int, list[Any]]) -> None:
+        """The rank goes on to look again."""
+        others = waiting[self.address]
+        others.remove(self)
+        if not others:
+            del waiting[self.address]
+
+    @property
+    def has_passed(self) -> bool:
+        """True when it waits for exactly a value and the cell holds more."""
+        return self.relation == "==" and self.value() > int(self.expected)
 
     def describe(self) -> str:
         """What it waits for, and what is there."""
@@ -138,16 +150,23 @@ def post_to(operator: Operator, call: Call) -> Callable[..., None]:
         except Exception as error:
             raise _failure(name, operands, error) from error
         door.posts += 1
+        producers = door.world.producers
+        if address in producers:
+            producers[address].add(door.device)
+        else:
+            producers[address] = {door.device}
         if before is not None:
             if int(other.data[cell]) < before:
                 del used[address]
             else:
                 used[address].equal = None
-        blocked = door.world.waiting.get(address)
-        if blocked is not None and blocked.met():
-            door.world.wake(blocked.agent)
+        waits = door.world.waiting.get(address)
+        if waits is not None:
+            for blocked in [*waits]:
+                if blocked.met():
+                    door.world.wake(blocked.agent)
         if door.observers:
-            access = Access(door.device, place, other.data, statement, True, cell)
+            access = Access(door, place, other.data, statement, True, cell)
             for observer in door.observers:
                 observer.on_post(access, int(operands[amount_at]), sets)
 
@@ -204,7 +223,7 @@ def wait_for(operator: Operator, call: Call) -> Callable[..., Wait | None]:
                 _found(door, statement, used.equal_at, place, cell, f"{relation} {int(expected)}", int(signal.data[cell]))
             used.equal, used.equal_at = int(expected), statement
         if door.observers:
-            access = Access(door.device, place, signal.data, statement, True, cell)
+            access = Access(door, place, signal.data, statement, True, cell)
             for observer in door.observers:
                 observer.on_wait(access, int(expected), int(comparison))
         return None

@@ -16,13 +16,17 @@ _LONGEST = 120
 
 @dataclass(frozen=True)
 class RankState:
-    """Where one rank is: ``status`` is ``waits``, ``runs``, ``failed`` or ``finished``; ``detail`` says what it waits for."""
+    """Where one rank is: ``status`` is ``waits``, ``runs``, ``failed`` or ``finished``; ``detail`` says what it waits for.
+
+    Where a task is split into blocks that run at once, ``block`` tells them apart.
+    """
 
     rank: int
     status: str
     statement: Stmt | None = None
     detail: str = ""
     function: str = ""
+    block: int = 0
 
     @property
     def text(self) -> str:
@@ -30,11 +34,17 @@ class RankState:
         at = statement_text(self.statement)
         where = f" at {at}" if at else ""
         inside = f" in {self.function!r}" if self.function else ""
+        name = rank_text(self.rank, self.block)
         if self.status == "waits":
-            return f"rank {self.rank} waits{where}{inside}: {self.detail}"
+            return f"{name} waits{where}{inside}: {self.detail}"
         if self.status in ("runs", "failed"):
-            return f"rank {self.rank} {'is' if self.status == 'runs' else 'failed'}{where or ' at its beginning'}{inside}"
-        return f"rank {self.rank} has finished"
+            return f"{name} {'is' if self.status == 'runs' else 'failed'}{where or ' at its beginning'}{inside}"
+        return f"{name} has finished"
+
+
+def rank_text(rank: int, block: int) -> str:
+    """A rank for people, with its block where it is not the first."""
+    return f"rank {rank}, block {block}" if block else f"rank {rank}"
 
 
 def statement_text(statement: Stmt | None) -> str:
@@ -49,10 +59,11 @@ def statement_text(statement: Stmt | None) -> str:
             text = statement.as_python()
         except Error:
             return place.strip()
-    return f"{place}`{_short(text)}`"
+    return f"{place}`{short(text)}`"
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """Text as one line that is not long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
 

@@ -52,7 +52,20 @@ class Buffer:
     ``devices`` are the ranks of the domain in the order of their numbers in it, None until that is known.
     """
 
-    __slots__ = ("_roots", "_template", "asked", "devices", "is_signal", "name", "needed", "room", "shape", "size", "used")
+    __slots__ = (
+        "_roots",
+        "_template",
+        "asked",
+        "devices",
+        "given",
+        "is_signal",
+        "name",
+        "needed",
+        "room",
+        "shape",
+        "size",
+        "used",
+    )
 
     def __init__(self, name: str, size: int, ranks: int, devices: Sequence[int] | None = None) -> None:
         self.name = name
@@ -64,6 +77,8 @@ class Buffer:
         self.needed: list[Buffer] = []
         """Buffers that share its domain, because a collective of host code works on both."""
         self.is_signal = False
+        self.given = False
+        """True when it began with what the caller of the run gave."""
         self.used: dict[int, Any] = {}
         """What waits on its cells have used up so far, by the address of the cell."""
         self.shape: tuple[tuple[int, ...], np.dtype[Any]] | None = None
@@ -264,21 +279,47 @@ class Observer:
     def on_meet(self, devices: Sequence[int], statement: Any) -> None:
         """Ranks met in a collective that is run by its meaning."""
 
-    def on_step(self, rank: int) -> None:
-        """A rank is about to go on."""
+    def on_step(self, agent: int) -> None:
+        """An agent, which is a rank or a further block of one, is about to go on."""
+
+    def on_launched(self, agent: int, block: int) -> None:
+        """An agent has started another, a block of its rank."""
+
+    def on_finished(self, agent: int, task: Any) -> None:
+        """An agent has finished a task."""
+
+    def on_needed(self, agent: int, task: Any) -> None:
+        """An agent goes on with the result of a task that is finished."""
+
+    def on_settled(self) -> None:
+        """All ranks have finished all their tasks, and host code goes on."""
 
 
 class Access:
     """One access: which ``rank`` touches which elements of ``view`` in the storage of ``owner``, at which statement.
 
-    ``atomic`` accesses do not exclude one another. For posts and waits ``cell`` are the indices of the signal cell.
+    Where several blocks of a rank run at once, ``agent`` tells them apart. ``atomic`` accesses do not exclude one another. For posts and
+    waits ``cell`` are the indices of the signal cell.
     """
 
-    __slots__ = ("_elements", "_region", "atomic", "buffer", "cell", "offset", "owner", "rank", "statement", "view")
+    __slots__ = (
+        "_elements",
+        "_region",
+        "agent",
+        "atomic",
+        "block",
+        "buffer",
+        "cell",
+        "offset",
+        "owner",
+        "rank",
+        "statement",
+        "view",
+    )
 
     def __init__(
         self,
-        rank: int,
+        door: Door,
         place: Place,
         view: Any,
         statement: Any,
@@ -287,7 +328,9 @@ class Access:
         elements: Callable[[], Any] | None = None,
         region: Callable[[], Any] | None = None,
     ) -> None:
-        self.rank = rank
+        self.rank = door.device
+        self.agent = door.agent
+        self.block = door.block
         self.owner = place.device
         self.buffer = place.buffer
         self.offset = place.offset
@@ -324,13 +367,18 @@ class Access:
 
 
 class Door:
-    """What one rank's code reaches the other ranks through."""
+    """What the code of one rank, or of a block of one, reaches the other ranks through.
 
-    __slots__ = ("device", "late", "moved", "observers", "pending", "posts", "waits", "world")
+    ``agent`` is its number in :attr:`World.doors`: that of the rank for all code that is not split into blocks and for their first one.
+    """
 
-    def __init__(self, world: World, device: int) -> None:
+    __slots__ = ("agent", "block", "device", "late", "moved", "observers", "pending", "posts", "waits", "world")
+
+    def __init__(self, world: World, device: int, block: int = 0) -> None:
         self.world = world
         self.device = device
+        self.block = block
+        self.agent = device + block * world.ranks
         self.observers = world.observers
         self.late = False
         """True when writes to other ranks are held back for the scheduler to deliver."""
@@ -366,7 +414,7 @@ class Door:
         try:
             write.apply(write.extents, *write.operands)
         except Exception as error:
-            raise LateWriteFailed(self.device, write.statement, error) from error
+            raise LateWriteFailed(self.agent, write.statement, error) from error
         self.world.written(write.place)
 
     def flush(self) -> None:
@@ -401,16 +449,29 @@ class World:
         self.buffers: list[Buffer] = []
         self.observers: list[Observer] = [*observers]
         self.doors = [Door(self, device) for device in range(ranks)]
+        """The doors of the ranks, then those of further blocks: see :meth:`door`."""
         self.held = 0
         """Writes that are held back, on all ranks."""
-        self.waiting: dict[int, Any] = {}
+        self.waiting: dict[int, list[Any]] = {}
         """What waits, by the address of the signal cell it waits for."""
+        self.producers: dict[int, set[int]] = {}
+        """The ranks that have posted to a signal cell, by its address."""
         self.meetings: dict[tuple[int, ...], Any] = {}
         """The collective that ranks of a domain have come to and others have not."""
         self.findings: list[Any] = []
         self.reused: set[Any] = set()
         """Statements and ranks for which a reused signal was found."""
         self.wake: Callable[[Any], None] = _nobody
+
+    def door(self, device: int, block: int) -> Door:
+        """The door of one of the blocks of a rank; block 0 has the rank's own."""
+        agent = device + block * self.ranks
+        while agent >= len(self.doors):
+            number = len(self.doors)
+            door = Door(self, number % self.ranks, number // self.ranks)
+            door.late = self.doors[0].late
+            self.doors.append(door)
+        return self.doors[agent]
 
     def buffer(self, name: str, size: int, devices: Sequence[int] | None = None) -> Buffer:
         """A new buffer."""
@@ -436,7 +497,7 @@ class World:
     def written(self, place: Place) -> None:
         """Look again at what waits for a cell in storage that a plain write has changed."""
         if self.waiting:
-            for blocked in [*self.waiting.values()]:
+            for blocked in [wait for waits in self.waiting.values() for wait in waits]:
                 if blocked.place.root is place.root and blocked.met():
                     self.wake(blocked.agent)
 

@@ -13,16 +13,19 @@
 from pypto.testing.golden import assert_golden
 from pypto.testing.instruments import MeaningInstrument, RoundtripInstrument, make_meaning_instrument, make_roundtrip_instrument
 from pypto.testing.meaning import MeaningError, assert_same_meaning
+from pypto.testing.races import ProtocolError, assert_race_free
 from pypto.testing.roundtrip import RoundtripError, assert_roundtrip
 from pypto.testing.validate import Validation, validate
 
 __all__ = [
     "MeaningError",
     "MeaningInstrument",
+    "ProtocolError",
     "RoundtripError",
     "RoundtripInstrument",
     "Validation",
     "assert_golden",
+    "assert_race_free",
     "assert_roundtrip",
     "assert_same_meaning",
     "make_meaning_instrument",

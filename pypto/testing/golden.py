@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from pypto.diagnostics import Error
-from pypto.ir.equality import structural_equal
+from pypto.ir.equality import find_difference
 from pypto.ir.function import Function, Program
 from pypto.parser import parse
 from pypto.printer import python_print
@@ -44,13 +44,18 @@ def assert_golden(program: Program | Function, path: str | Path, *, update: bool
     golden = path.read_text(encoding="utf-8")
     if golden.rstrip("\n") == text.rstrip("\n"):
         return
-    remark = "the programs are equal, only the text differs" if _reads_equal(program, golden) else "the programs differ"
+    remark, report = _compared(program, golden)
     changes = difference(golden, text, (str(path), "printed now"))
-    raise AssertionError(f"{path} does not match: {remark}; --update-goldens writes the new text\n{changes}")
+    raise AssertionError(f"{path} does not match: {remark}; --update-goldens writes the new text\n{report}{changes}")
 
 
-def _reads_equal(program: Program | Function, golden: str) -> bool:
+def _compared(program: Program | Function, golden: str) -> tuple[str, str]:
+    """In a few words how a program and what a golden file holds differ, and the report on the first difference."""
     try:
-        return structural_equal(parse(golden, "<golden>"), program)
-    except Error:
-        return False
+        kept = parse(golden, "<golden>")
+    except Error as error:
+        return "the file cannot be read", f"{error}\n\n"
+    found = find_difference(kept, program) or find_difference(kept, program, strict=True)
+    if found is None:
+        return "the programs are equal, only the text differs", ""
+    return "the programs differ", f"left is the file, right the program\n{found.text()}\n\n"

@@ -23,10 +23,14 @@ class PassBrokeError(VerificationError, RuntimeError):
 
 
 class RoundtripInstrument(PassInstrument):
-    """After every pass: print the program, read it back, compare. ``checked`` counts the programs it has seen."""
+    """After every pass: print the program, read it back, compare. ``checked`` counts the programs it has seen.
 
-    def __init__(self) -> None:
+    ``strict`` reads by the grammar of the printed language.
+    """
+
+    def __init__(self, *, strict: bool = False) -> None:
         super().__init__("RoundtripInstrument")
+        self.strict = strict
         self.checked = 0
 
     def after_pass(self, pass_: Pass, program: Program) -> None:
@@ -36,7 +40,7 @@ class RoundtripInstrument(PassInstrument):
             PassBrokeError: it does not survive the way through text.
         """
         try:
-            assert_roundtrip(program, formats=(False,))
+            assert_roundtrip(program, formats=(False,), strict=self.strict)
         except Error as error:
             raise PassBrokeError(f"after pass {pass_.get_name()}: {error.message}", pass_.get_name()) from error
         self.checked += 1

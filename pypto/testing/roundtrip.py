@@ -17,12 +17,13 @@ class RoundtripError(VerificationError, AssertionError):
     code = "round-trip"
 
 
-def assert_roundtrip(program: Program | Function, *, formats: tuple[bool, ...] = (True, False)) -> None:
+def assert_roundtrip(program: Program | Function, *, formats: tuple[bool, ...] = (True, False), strict: bool = False) -> None:
     """Print, read back and compare: the tree must be equal (comments and float bits included) and the text a fixed point.
 
     Args:
         program: what to print.
         formats: which layouts to try: wrapped lines, and one line a statement.
+        strict: read by the grammar of the printed language.
 
     Raises:
         RoundtripError: the text cannot be read, gives another program, or prints differently the second time.
@@ -30,7 +31,7 @@ def assert_roundtrip(program: Program | Function, *, formats: tuple[bool, ...] =
     for formatted in formats:
         text = python_print(program, format=formatted)
         try:
-            again = parse(text, "<printed>")
+            again = parse(text, "<printed>", strict=strict)
         except Error as error:
             raise RoundtripError(f"the printed text of {program.name!r} cannot be read back\n{error}") from error
         if type(again) is not type(program):

@@ -252,7 +252,7 @@ def test_run_on_several_ranks_prints_and_saves_the_result_of_each(ranks_file: Pa
 def test_check_runs_on_the_ranks_that_the_shapes_allow(ranks_file: Path) -> None:
     checked = pypto("check", f"{ranks_file}:Sum")
     assert checked.returncode == 0, checked.stderr
-    assert "on 1, 2, 3 ranks (4 left out: it takes 1 to 3) under 4 schedules" in checked.stdout
+    assert "on 1, 2, 3 ranks (4, 8 left out: it takes 1 to 3) under 4 schedules" in checked.stdout
 
 
 def test_check_without_a_legal_number_of_ranks_says_so(ranks_file: Path) -> None:

@@ -61,6 +61,11 @@ def test_flash_attention(capsys: pytest.CaptureFixture[str]) -> None:
         ("allreduce_by_hand.py", "8 ranks: by hand, by meaning and lowered give the same bits"),
         ("gradient_averaging.py", "after 60 steps"),
         ("tensor_parallel_linear.py", "8 ranks: every rank has the layer's result"),
+        ("host_allreduce.py", "8 ranks: as written and lowered give the same bits, with 336 posts"),
+        ("mesh_and_ring.py", "ring: as written and lowered give the same bits; ranks differ in the last bits of 0 of 5000 sums"),
+        ("scatter_and_gather.py", "4 ranks: two collectives on one signal, which is zero again"),
+        ("expert_dispatch.py", "4 ranks: 57 of 66 tokens went to their experts and came back"),
+        ("two_groups.py", "8 ranks: two of them have their sum, three their maximum"),
     ],
 )
 def test_examples_on_several_ranks(name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,6 +21,11 @@ CASES = [
     ("allreduce_by_hand.py", "OneLine", [1, 2, 3, 4]),
     ("gradient_averaging.py", "Train", [4]),
     ("tensor_parallel_linear.py", "Linear", [1, 2, 3, 4]),
+    ("host_allreduce.py", "Sum", [1, 2, 3, 4]),
+    ("scatter_and_gather.py", "ScatterAndGather", [4]),
+    ("expert_dispatch.py", "Experts", [4]),
+    ("mesh_and_ring.py", "MeshAndRing", [8]),
+    ("two_groups.py", "TwoGroups", [5, 8]),
 ]
 
 
@@ -28,7 +33,7 @@ def check(file: str, name: str, schedules: list[str]) -> list[int]:
     names: dict[str, Any] = runpy.run_path(str(ROOT / file))
     program = names[name]
     legal = legal_ranks(program, entry_function(program))
-    ranks = [n for n in (1, 2, 3, 4) if legal.allows(n)]
+    ranks = [n for n in (1, 2, 3, 4) if legal.allows(n)] or [n for n in (5, 8) if legal.allows(n)]
     meaning = MeaningInstrument(names.get("inputs"), ranks=ranks, schedules=schedules)
     with PassContext([meaning]):
         PassManager.get_strategy().run_passes(program)

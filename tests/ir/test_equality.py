@@ -70,7 +70,7 @@ MISMATCHES = {
     "int64": (
         program(const(1)),
         program(const(2)),
-        r"at: \['main'\]\.body\[0\]\.value\.value\n\nLeft: 1\nRight: 2\n\nReason: int64_t value mismatch \(1 != 2\)$",
+        r"at: \['main'\]\.body\[0\]\.value\.value\n\nLeft: 1\nRight: 2\n\nReason: int64_t value mismatch \(1 != 2\)\nKind: constant\n",
     ),
     "integer": (
         ir.TupleGetItemExpr(ir.MakeTuple([const(1), const(1)]), 0),

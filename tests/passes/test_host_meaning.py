@@ -55,9 +55,6 @@ class P:
         return o
 """
 
-# until dispatches run by their protocol, the stage that makes them is left out here
-STEPS = [stage for stage in STAGES if stage != "lower_host_tensor_collectives"]
-
 
 @pytest.mark.parametrize("ssa", [False, True])
 @pytest.mark.parametrize("ranks", [1, 3])
@@ -65,7 +62,7 @@ def test_every_stage_computes_the_same(ssa: bool, ranks: int) -> None:
     program: Any = pl.parse(TEXT)
     x = np.random.default_rng(ranks).normal(size=(ranks, 1, 16)).astype(np.float32)
     expected = ranks * np.broadcast_to(x.astype(np.float64).sum(axis=0), x.shape)
-    for name in [*(SSA.split(",") if ssa else []), *STEPS]:
+    for name in [*(SSA.split(",") if ssa else []), *STAGES]:
         program = getattr(passes, name)()(program)
         assert_roundtrip(program, formats=(True,))
         out = np.zeros_like(x)

@@ -20,7 +20,7 @@ def straight(hints: list[str]) -> tuple[ir.Function, list[ir.Var]]:
     """A function that sums up variables of these hints, one parameter and one variable after the other."""
     variables = [ir.Var(hint, INDEX) for hint in hints]
     stmts = [ir.AssignStmt(new, ir.Add(old, ir.index_const(at), ir.INDEX)) for at, (old, new) in enumerate(pairwise(variables))]
-    return ir.Function("f", [variables[0]], [INDEX], ir.SeqStmts([*stmts, ir.ReturnStmt([variables[-1]])])), variables
+    return ir.Function("f", [variables[0]], [INDEX], ir.body_of([*stmts, ir.ReturnStmt([variables[-1]])])), variables
 
 
 def assigned_names(text: str) -> list[str]:

@@ -47,8 +47,8 @@ class Recorder(Observer):
     def on_meet(self, devices, statement) -> None:
         self.seen.append(("meet", tuple(devices)))
 
-    def on_step(self, rank: int) -> None:
-        self.steps.append(rank)
+    def on_step(self, agent: int) -> None:
+        self.steps.append(agent)
 
 
 def span(begin: int, count: int, size: int = 4) -> tuple[int, ...]:

@@ -72,6 +72,13 @@ PROGRAMS: dict[str, str] = {
     ),
     'pl.at(level=pl.Level.CHIP, attrs={"key": 1})': function(f'with pl.at(level=pl.Level.CHIP, attrs={{"key": 1}}):\n    {ONE}'),
     "pl.hierarchy(level=pl.Level.CORE_GROUP)": function(f"with pl.hierarchy(level=pl.Level.CORE_GROUP):\n    {ONE}"),
+    "pl.seq()": function(f"with pl.seq():\n    {ONE}"),
+    "pl.at(level=pl.Level.CHIP, placeholder=False)": function(
+        f"with pl.at(level=pl.Level.CHIP, placeholder=False) as t:\n    {ONE}"
+    ),
+    "pl.submit(self.kernel, a, type=pl.UnknownType)": KERNEL.lstrip("\n")
+    + "\n"
+    + function("v: pl.UnknownType = pl.submit(self.kernel, a, type=pl.UnknownType)", f"a: {INDEX}"),
     'pl.scope(name_hint="h")': function(f'with pl.scope(name_hint="h"):\n    {ONE}'),
     'pld.comm_domain("comm_d0", devices=[0, 1], windows=["data_buf"])': function(
         'with pld.comm_domain("comm_d0", devices=[0, 1], windows=["data_buf"]):\n'

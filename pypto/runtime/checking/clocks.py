@@ -1,7 +1,8 @@
-"""What must happen before what: a vector clock for each rank, and for each signal cell the posts that a wait needs.
+"""What must happen before what: a vector clock for each agent, and for each signal cell the posts that a wait needs.
 
-A rank's own component counts its posts: accesses between two posts are at the same time. A wait joins the clocks of the posts that it
-needed and of no others: those whose absence would have kept it waiting, given all others that have arrived.
+An agent is a rank, or a further block of one where several run at once. Its own component counts its posts: accesses between two posts are
+at the same time. A wait joins the clocks of the posts that it needed and of no others: those whose absence would have kept it waiting,
+given all others that have arrived.
 """
 
 from __future__ import annotations
@@ -15,48 +16,57 @@ Clock = tuple[int, ...]
 
 
 class Clocks:
-    """The vector clock of each rank."""
+    """The vector clock of each agent."""
 
     __slots__ = ("now",)
 
     def __init__(self, ranks: int) -> None:
-        self.now: list[list[int]] = [[0] * ranks for _ in range(ranks)]
-        for rank, clock in enumerate(self.now):
-            clock[rank] = 1
+        self.now: list[list[int]] = []
+        self.extend(ranks)
 
-    def release(self, rank: int) -> Clock:
+    def extend(self, agents: int) -> None:
+        """Make room for so many agents."""
+        known = len(self.now)
+        for clock in self.now:
+            clock += [0] * (agents - known)
+        for agent in range(known, agents):
+            self.now.append([0] * agents)
+            self.now[agent][agent] = 1
+
+    def release(self, agent: int) -> Clock:
         """The clock of a post, which everything before it belongs to; what follows is later."""
-        clock = self.now[rank]
+        clock = self.now[agent]
         sent = tuple(clock)
-        clock[rank] += 1
+        clock[agent] += 1
         return sent
 
-    def acquire(self, rank: int, clock: Sequence[int]) -> None:
-        """Everything up to a clock happened before what the rank does from now on."""
-        mine = self.now[rank]
+    def acquire(self, agent: int, clock: Sequence[int]) -> None:
+        """Everything up to a clock happened before what the agent does from now on."""
+        mine = self.now[agent]
         for at, value in enumerate(clock):
             if value > mine[at]:
                 mine[at] = value
 
-    def meet(self, ranks: Sequence[int]) -> None:
-        """Everything that any of the ranks did happened before what any of them does from now on."""
-        latest = [max(column) for column in zip(*[self.now[r] for r in ranks], strict=True)]
-        for rank in ranks:
-            clock = self.now[rank] = [*latest]
-            clock[rank] += 1
+    def meet(self, agents: Sequence[int]) -> None:
+        """Everything that any of the agents did happened before what any of them does from now on."""
+        latest = [max(column) for column in zip(*[self.now[a] for a in agents], strict=True)]
+        for agent in agents:
+            clock = self.now[agent] = [*latest]
+            clock[agent] += 1
 
-    def before(self, rank: int, time: int, other: int) -> bool:
-        """True when what ``rank`` did at ``time`` happened before what ``other`` does now."""
-        return rank == other or time <= self.now[other][rank]
+    def before(self, agent: int, time: int, other: int) -> bool:
+        """True when what ``agent`` did at ``time`` happened before what ``other`` does now."""
+        return agent == other or time <= self.now[other][agent]
 
 
 class Post:
-    """One post: by which rank, what it did to the cell, at which clock, at which statement."""
+    """One post: by which rank and which agent of it, what it did to the cell, at which clock, at which statement."""
 
-    __slots__ = ("amount", "clock", "rank", "sets", "statement")
+    __slots__ = ("agent", "amount", "clock", "rank", "sets", "statement")
 
-    def __init__(self, rank: int, amount: int, sets: bool, clock: Clock, statement: object) -> None:
+    def __init__(self, rank: int, amount: int, sets: bool, clock: Clock, statement: object, agent: int | None = None) -> None:
         self.rank = rank
+        self.agent = rank if agent is None else agent
         self.amount = amount
         self.sets = sets
         self.clock = clock
@@ -79,8 +89,8 @@ class Cell:
 
     @property
     def producers(self) -> set[int]:
-        """The ranks that posted to it, its owner aside."""
-        return {p.rank for p in self.posts if p.rank != self.owner}
+        """The agents that posted to it, its owner aside."""
+        return {p.agent for p in self.posts if p.rank != self.owner}
 
     @property
     def is_monotone(self) -> bool:
@@ -96,26 +106,26 @@ class Cell:
             return
         self._theirs.append(post)
         if self._only is None:
-            self._only = post.rank
-        self._simple = self._simple and self._only == post.rank and not post.sets and post.amount >= 0
+            self._only = post.agent
+        self._simple = self._simple and self._only == post.agent and not post.sets and post.amount >= 0
         if self._simple:
             self._sums.append((self._sums[-1] if self._sums else 0) + post.amount)
 
     def needed(self, expected: int, comparison: int) -> list[Post]:
-        """The posts that a wait of the owner needed, at most one for each rank: its earliest without which the wait would not be over."""
+        """The posts that a wait of the owner needed, at most one for each agent: its earliest without which the wait would not be over."""
         if self._simple and comparison == WaitCmp.Ge:
             if expected + self._credits <= 0 or not self._sums:
                 return []
             at = bisect_left(self._sums, expected + self._credits)
             return [self._theirs[at]] if at < len(self._theirs) else []
-        return [post for rank in self.producers if (post := self._needed_of(rank, expected, comparison)) is not None]
+        return [post for agent in self.producers if (post := self._needed_of(agent, expected, comparison)) is not None]
 
-    def _needed_of(self, rank: int, expected: int, comparison: int) -> Post | None:
-        theirs = [p for p in self.posts if p.rank == rank]
+    def _needed_of(self, agent: int, expected: int, comparison: int) -> Post | None:
+        theirs = [p for p in self.posts if p.agent == agent]
         for count in range(len(theirs) + 1):
             value, seen = 0, 0
             for post in self.posts:
-                if post.rank == rank:
+                if post.agent == agent:
                     seen += 1
                     if seen > count:
                         continue

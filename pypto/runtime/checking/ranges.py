@@ -62,6 +62,15 @@ class RangeMap(Generic[T]):
     def __len__(self) -> int:
         return len(self._starts)
 
+    def values(self, begin: int, end: int) -> list[tuple[int, int, T]]:
+        """The stretches from ``begin`` to ``end``, each with its value."""
+        starts = self._starts
+        found: list[tuple[int, int, T]] = []
+        for at in range(bisect_right(starts, begin) - 1, bisect_left(starts, end)):
+            last = starts[at + 1] if at + 1 < len(starts) else self.size
+            found.append((max(begin, starts[at]), min(end, last), self._values[at]))
+        return found
+
     def update(self, begin: int, end: int, change: Callable[[T, int, int], T]) -> None:
         """Replace the value of each stretch from ``begin`` to ``end`` by ``change(value, its begin, its end)``; equal neighbours that are
         one object become one stretch."""
