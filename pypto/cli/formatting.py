@@ -291,7 +291,7 @@ def _whole_strings(tokens: Sequence[tokenize.TokenInfo], text: str) -> list[toke
             level -= 1
             if not level:
                 (first, left), (last, right) = begin.start, item.end
-                shown: str = lines[first - 1][left:right] if first == last else "\n"
+                shown = str(lines[first - 1][left:right]) if first == last else "\n"  # pyright: ignore[reportUnknownArgumentType]
                 out.append(tokenize.TokenInfo(tokenize.STRING, shown, begin.start, item.end, item.line))
         elif not level:
             out.append(item)
